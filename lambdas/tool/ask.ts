@@ -1,0 +1,101 @@
+import type { ExternalIds, StepClaimed } from '../../statemachines/rules/events.ts';
+import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
+import { type Answer, answerKind } from './answers.ts';
+import { callOf, commitOf, type Job } from './attempt.ts';
+import { runUntil } from './deadline.ts';
+
+export type ProviderAnswer =
+  | { readonly kind: 'committed'; readonly value: unknown }
+  | {
+      readonly kind: 'absent' | 'pending' | 'unknown';
+      readonly externalIds?: ExternalIds;
+      readonly askAgainInMs?: number;
+    };
+
+/** Kept free after a question for recording its answer. */
+const RECORDING_MS = 300;
+
+type AskJob = Omit<Job, 'claimed' | 'args'> & { readonly args?: unknown };
+
+/** Asks what became of an attempt in doubt, and records the answer. */
+export async function ask(
+  job: Omit<Job, 'claimed' | 'args'>,
+  current: ActionState,
+  attempt: Attempt,
+  args: unknown,
+): Promise<void> {
+  const named = {
+    key: attempt.key,
+    correlationId: attempt.correlationId,
+    deadlineAt: attempt.deadlineAt,
+    attempt: attempt.number,
+    attemptNonce: attempt.nonce,
+    round: current.round,
+  };
+  const answer = await askProvider({ ...job, args }, current.externalIds, named);
+  const options = { actor: 'drive', deadlineAt: job.invocation.endsAt };
+  if (answer.kind === 'committed') {
+    const commit = await commitOf({ ...job, args, claimed: named }, answer.value, 'reconcile');
+    await job.ledger.write(job.request, commit, options);
+    return;
+  }
+  await job.ledger.write(
+    job.request,
+    {
+      kind: 'reconcile',
+      step: job.request.step,
+      action: job.action,
+      attempt: attempt.number,
+      attemptNonce: attempt.nonce,
+      answer: answer.kind,
+      via: 'reconcile',
+      call: job.call,
+      ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
+      ...(answer.askAgainInMs === undefined ? {} : { askAgainInMs: answer.askAgainInMs }),
+    },
+    options,
+  );
+}
+
+/** One question with a deadline of its own. A question that fails proves nothing: `unknown`. */
+export async function askProvider(
+  job: AskJob,
+  externalIds: ExternalIds,
+  claimed: Pick<StepClaimed, 'key' | 'correlationId' | 'attempt' | 'round'>,
+): Promise<ProviderAnswer> {
+  const { clock, log } = job.host;
+  const deadlineAt = Math.min(
+    clock.now() + job.call.timeoutMs,
+    job.invocation.endsAt - RECORDING_MS,
+  );
+  const question = {
+    action: job.action,
+    args: job.args,
+    idempotencyKey: claimed.key,
+    correlationId: claimed.correlationId,
+    externalIds,
+  };
+  const ran = await runUntil(clock, deadlineAt, (signal) =>
+    job.tool.reconcile?.(question, callOf({ ...job, claimed: { ...claimed, deadlineAt } }, signal)),
+  );
+  if (ran.kind === 'timeout') ran.late.catch(() => {});
+  if (ran.kind !== 'answered') {
+    log.warn('the provider could not be asked', { step: job.request.step, how: ran.kind });
+    return { kind: 'unknown' };
+  }
+  const kind = answerKind(ran.value);
+  if (kind === 'absent' || kind === 'unknown') return { kind };
+  if (kind === 'committed') return { kind: 'committed', value: ran.value };
+  if (kind === 'pending') {
+    const answer = ran.value as Extract<Answer<unknown>, { askAgainInMs?: number }>;
+    return {
+      kind: 'pending',
+      ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
+      ...(answer.askAgainInMs === undefined ? {} : { askAgainInMs: answer.askAgainInMs }),
+    };
+  }
+  log.error('reconcile answered none of committed, pending, absent, unknown: read as unknown', {
+    step: job.request.step,
+  });
+  return { kind: 'unknown' };
+}

@@ -1,0 +1,282 @@
+import type { CallPolicy } from '../../statemachines/language/effects.ts';
+import { sensitiveValues } from '../../statemachines/language/sensitive.ts';
+import { redactText } from '../../statemachines/ledger/redact.ts';
+import type { Outcome } from '../../statemachines/rules/commands.ts';
+import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/events.ts';
+import type { SagaState } from '../../statemachines/rules/state.ts';
+import { actionOf } from '../../statemachines/rules/view.ts';
+import type { Log } from '../ports/log.ts';
+import type { Host } from '../runtime/host.ts';
+import type { SagaLedger } from '../runtime/saga-ledger.ts';
+import { type Answer, answerKind } from './answers.ts';
+import { askProvider } from './ask.ts';
+import { runUntil } from './deadline.ts';
+import { type Classified, classify } from './failures.ts';
+import type { Call, ImplementedTool } from './implementation.ts';
+import type { Invocation, ToolRequest } from './request.ts';
+import { commitValues } from './values.ts';
+
+/** Everything one attempt needs. */
+export interface Job {
+  readonly host: Host;
+  readonly ledger: SagaLedger;
+  readonly tool: ImplementedTool;
+  readonly request: ToolRequest;
+  readonly invocation: Invocation;
+  readonly action: Action;
+  readonly call: CallPolicy;
+  readonly claimed: SagaEvent & StepClaimed;
+  readonly args: unknown;
+}
+
+/** A call that starts with less than this share of its time left would only be cut off. */
+const LEAST_SHARE = 0.5;
+
+/**
+ * Makes the claimed call and records what became of it.
+ * @throws StoreUnavailable where the outcome could not be recorded before the invocation ends
+ */
+export async function attempt(job: Job, state: SagaState): Promise<'done' | 'again'> {
+  const { clock } = job.host;
+  const log = logOf(job);
+  const { claimed } = job;
+  const left = claimed.deadlineAt - clock.now();
+  if (left < job.call.timeoutMs * LEAST_SHARE) {
+    const message = 'the attempt had too little time left and made no call';
+    return fail(job, state, { failure: 'retryable', code: 'not_called', message });
+  }
+  log.info('call', { key: claimed.key });
+  const ran = await runUntil(clock, claimed.deadlineAt, (signal) =>
+    invoke(job, callOf(job, signal)),
+  );
+  switch (ran.kind) {
+    case 'answered':
+      return answered(job, ran.value, 'call');
+    case 'threw':
+      return failed(job, state, classify(ran.error, job.tool.contract.effect, job.action), log);
+    case 'timeout': {
+      recordLate(job, ran.late, log);
+      const message = `no answer within ${job.call.timeoutMs} ms`;
+      const failure = job.tool.contract.effect === 'read_only' ? 'retryable' : 'ambiguous';
+      return failed(job, state, { failure, code: 'timeout', message }, log);
+    }
+  }
+}
+
+function invoke(job: Job, call: Call): unknown {
+  const { tool, args } = job;
+  switch (job.action) {
+    case 'forward':
+      return tool.forward(args, call);
+    case 'contain':
+      return tool.contain?.(args, call);
+    case 'compensate':
+    case 'supersede':
+      return tool.compensate?.(args, call);
+  }
+}
+
+export function callOf(
+  job: Pick<Job, 'request' | 'action'> & {
+    readonly claimed: Pick<
+      StepClaimed,
+      'key' | 'correlationId' | 'deadlineAt' | 'attempt' | 'round'
+    >;
+  },
+  signal: AbortSignal,
+): Call {
+  const { claimed, request } = job;
+  return {
+    idempotencyKey: claimed.key,
+    correlationId: claimed.correlationId,
+    signal,
+    deadlineAt: claimed.deadlineAt,
+    tenant: request.tenant,
+    sagaId: request.sagaId,
+    step: request.step,
+    action: job.action,
+    attempt: claimed.attempt,
+    round: claimed.round,
+  };
+}
+
+async function answered(
+  job: Job,
+  value: unknown,
+  via: 'call' | 'reconcile',
+): Promise<'done' | 'again'> {
+  const kind = answerKind(value);
+  if (kind === 'pending') {
+    const answer = value as Extract<Answer<unknown>, { askAgainInMs?: number }>;
+    await write(job, {
+      kind: 'reconcile',
+      ...nameOf(job),
+      answer: 'pending',
+      via: 'call',
+      call: job.call,
+      ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
+      ...(answer.askAgainInMs === undefined ? {} : { askAgainInMs: answer.askAgainInMs }),
+    });
+    return 'again';
+  }
+  if (kind === 'absent' || kind === 'unknown') {
+    const message = `${job.action} answered "${kind}", which only reconcile may say`;
+    return inDoubt(job, { failure: 'ambiguous', code: 'unusable_answer', message });
+  }
+  await write(job, await commitOf(job, value, via));
+  return 'done';
+}
+
+/** The commit as the ledger keeps it. */
+export async function commitOf(
+  job: Omit<Job, 'claimed'> & { readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'> },
+  value: unknown,
+  via: 'call' | 'reconcile',
+): Promise<Outcome> {
+  const { host, request, tool } = job;
+  const details =
+    answerKind(value) === 'committed'
+      ? (value as Extract<Answer<unknown>, { output: unknown }>)
+      : undefined;
+  const output = details === undefined ? value : details.output;
+  const values =
+    job.action === 'forward'
+      ? await commitValues(
+          host.stores,
+          request,
+          tool.contract,
+          job.args,
+          output,
+          details?.externalIds,
+        )
+      : { result: null, undo: null, externalIds: details?.externalIds ?? {} };
+  return {
+    kind: 'commit',
+    ...nameOf(job),
+    via,
+    ...values,
+    ...(details?.cost === undefined ? {} : { cost: details.cost }),
+  };
+}
+
+async function failed(
+  job: Job,
+  state: SagaState,
+  raw: Classified,
+  log: Log,
+): Promise<'done' | 'again'> {
+  const failure = { ...raw, message: redacted(job, raw.message) };
+  log.warn('call failed', { failure: failure.failure, code: failure.code });
+  if (failure.failure !== 'ambiguous') return fail(job, state, failure);
+  return inDoubt(job, failure);
+}
+
+async function fail(job: Job, state: SagaState, failure: Classified): Promise<'again'> {
+  await write(job, {
+    kind: 'fail',
+    ...nameOf(job),
+    failure: failure.failure === 'ambiguous' ? 'terminal_hold' : failure.failure,
+    code: failure.code,
+    message: failure.message,
+    ...(failure.failure === 'retryable' ? { retryInMs: pause(job, state, failure) } : {}),
+  });
+  return 'again';
+}
+
+/** It may have committed: ask at once where the provider can be asked, and record what it said. */
+async function inDoubt(job: Job, failure: Classified): Promise<'done' | 'again'> {
+  const base = {
+    kind: 'doubt',
+    ...nameOf(job),
+    code: failure.code,
+    message: failure.message,
+    call: job.call,
+  } as const;
+  if (!job.call.reconcile || job.call.dedupe === 'none') {
+    await write(job, base);
+    return 'again';
+  }
+  const answer = await askProvider(job, {}, job.claimed);
+  if (answer.kind === 'committed') {
+    await write(job, await commitOf(job, answer.value, 'reconcile'));
+    return 'done';
+  }
+  await write(job, {
+    ...base,
+    answer: answer.kind,
+    ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
+    ...(answer.askAgainInMs === undefined ? {} : { askAgainInMs: answer.askAgainInMs }),
+  });
+  return 'again';
+}
+
+/** A call that finishes after its deadline is evidence, and evidence is always recorded. */
+function recordLate(job: Job, late: Promise<unknown>, log: Log): void {
+  late
+    .then(async (value) => {
+      const kind = answerKind(value);
+      if (kind !== undefined && kind !== 'committed') return;
+      const command = await commitOf(job, value, 'call');
+      await job.ledger.write(job.request, command, { actor: 'drive' });
+      log.warn('recorded a call that finished after its deadline');
+    })
+    .catch((error: unknown) => {
+      log.warn('a call went on after its deadline', {
+        error: error instanceof Error ? error.name : 'unknown',
+      });
+    });
+}
+
+/** Full jitter over the upper half, so that pauses grow and callers spread. */
+function pause(job: Job, state: SagaState, failure: Classified): number {
+  const step = state.steps.get(job.request.step);
+  const spent = (step === undefined ? undefined : actionOf(step, job.action))?.spent ?? 1;
+  const { backoffMs, maxBackoffMs } = job.call.retry;
+  const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(30, Math.max(0, spent - 1)));
+  const jittered = full / 2 + (full / 2) * job.host.entropy.fraction();
+  return Math.round(Math.max(jittered, failure.retryAfterMs ?? 0));
+}
+
+function redacted(job: Job, message: string): string {
+  const secrets =
+    job.action === 'forward' ? sensitiveValues(job.tool.contract.input, job.args) : [];
+  return redactText(message, { secrets });
+}
+
+function nameOf(
+  job: Pick<Job, 'request' | 'action'> & {
+    readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'>;
+  },
+): {
+  readonly step: string;
+  readonly action: Action;
+  readonly attempt: number;
+  readonly attemptNonce: string;
+} {
+  return {
+    step: job.request.step,
+    action: job.action,
+    attempt: job.claimed.attempt,
+    attemptNonce: job.claimed.attemptNonce,
+  };
+}
+
+/** An outcome is worth trying until the invocation's last second. */
+async function write(
+  job: Pick<Job, 'ledger' | 'request' | 'invocation'>,
+  command: Outcome,
+): Promise<void> {
+  await job.ledger.write(job.request, command, {
+    actor: 'drive',
+    deadlineAt: job.invocation.endsAt,
+  });
+}
+
+function logOf(job: Job): Log {
+  return job.host.log.with({
+    sagaId: job.request.sagaId,
+    step: job.request.step,
+    action: job.action,
+    attempt: job.claimed.attempt,
+  });
+}

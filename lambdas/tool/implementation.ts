@@ -1,0 +1,104 @@
+import type { Checked, Given, Schema } from '../../statemachines/language/schema.ts';
+import type { AnyTool, Tool } from '../../statemachines/language/tool.ts';
+import type { Action, ExternalIds } from '../../statemachines/rules/events.ts';
+import type { Absent, Committed, Pending, Unknown } from './answers.ts';
+
+/** What an implementation is told about the call it makes. */
+export interface Call {
+  /** Send it to providers that deduplicate: one effect per key, however often it is sent. */
+  readonly idempotencyKey: string;
+  /** Send it to every provider: by it the call can be found again. */
+  readonly correlationId: string;
+  /** Aborts at the attempt's hard deadline. Pass it to `fetch` and the like. */
+  readonly signal: AbortSignal;
+  /** Epoch milliseconds. */
+  readonly deadlineAt: number;
+  readonly tenant: string;
+  readonly sagaId: string;
+  readonly step: string;
+  readonly action: Action;
+  readonly attempt: number;
+  readonly round: number;
+}
+
+/** "What became of this call?" */
+export interface Question<A> {
+  readonly action: Action;
+  /** The arguments that were sent. */
+  readonly args: A;
+  readonly idempotencyKey: string;
+  readonly correlationId: string;
+  /** Ids the provider gave so far (a pending charge). */
+  readonly externalIds: ExternalIds;
+}
+
+type MaybePromise<T> = T | Promise<T>;
+
+interface Forward<I extends Schema, O extends Schema> {
+  /** Makes the effect. MUST pass on the key or correlation id its contract's `dedupe` promises. */
+  forward(args: Checked<I>, call: Call): MaybePromise<Given<O> | Committed<Given<O>> | Pending>;
+  /** Disposes of nothing: asks only. `committed` brings the result; for an undo it brings nothing. */
+  reconcile?(
+    question:
+      | (Question<Checked<I>> & { readonly action: 'forward' })
+      | (Question<unknown> & { readonly action: Exclude<Action, 'forward'> }),
+    call: Call,
+  ): MaybePromise<Committed<Given<O>> | Committed<undefined> | Pending | Absent | Unknown>;
+  /** Only for irreversible tools that declare it. */
+  contain?(
+    facts: { readonly input: Checked<I>; readonly output: Checked<O> },
+    call: Call,
+    // biome-ignore lint/suspicious/noConfusingVoidType: an implementation may return nothing at all.
+  ): MaybePromise<void | Committed<undefined> | Pending>;
+}
+
+interface Undo<U extends Schema> {
+  // biome-ignore lint/suspicious/noConfusingVoidType: an implementation may return nothing at all.
+  compensate(args: Checked<U>, call: Call): MaybePromise<void | Committed<undefined> | Pending>;
+}
+
+/** The implementation that a contract asks for. */
+export type Implementation<
+  I extends Schema,
+  O extends Schema,
+  U extends Schema | undefined,
+> = Forward<I, O> & (U extends Schema ? Undo<U> : { readonly compensate?: never });
+
+/** A contract with its implementation, types erased: what a host serves. */
+export interface ImplementedTool {
+  readonly contract: AnyTool;
+  forward(args: unknown, call: Call): unknown;
+  compensate?(args: unknown, call: Call): unknown;
+  contain?(facts: unknown, call: Call): unknown;
+  reconcile?(question: Question<unknown>, call: Call): unknown;
+}
+
+/**
+ * Binds an implementation to its contract.
+ * @throws TypeError where the contract promises what the implementation does not have
+ */
+export function implementTool<I extends Schema, O extends Schema, U extends Schema | undefined>(
+  contract: Tool<I, O, U>,
+  implementation: Implementation<I, O, U>,
+): ImplementedTool {
+  const parts = implementation as unknown as Omit<ImplementedTool, 'contract'>;
+  const missing: string[] = [];
+  if (typeof parts.forward !== 'function') missing.push('forward');
+  if (contract.compensate !== undefined && typeof parts.compensate !== 'function')
+    missing.push('compensate');
+  if (contract.contain !== undefined && typeof parts.contain !== 'function')
+    missing.push('contain');
+  if (contract.reconcile && typeof parts.reconcile !== 'function') missing.push('reconcile');
+  if (missing.length > 0) {
+    throw new TypeError(
+      `tool "${contract.name}" promises ${missing.join(', ')}: implement it, or take it out of the contract`,
+    );
+  }
+  return {
+    contract: contract as unknown as AnyTool,
+    forward: (args, call) => parts.forward(args, call),
+    ...(parts.compensate === undefined ? {} : { compensate: parts.compensate.bind(parts) }),
+    ...(parts.contain === undefined ? {} : { contain: parts.contain.bind(parts) }),
+    ...(parts.reconcile === undefined ? {} : { reconcile: parts.reconcile.bind(parts) }),
+  };
+}

@@ -1,0 +1,149 @@
+import './with-resolvers.ts';
+import { StateMachine, type StateMachineDefinition } from 'aws-local-stepfunctions';
+import type { LedgerFunction } from '../lambdas/ledger/ledger-function.ts';
+import type { Clock } from '../lambdas/ports/clock.ts';
+import type { Drive } from '../lambdas/ports/drive-starter.ts';
+import type { SagaLedger } from '../lambdas/runtime/saga-ledger.ts';
+import type { ToolRuntime } from '../lambdas/tool/runtime.ts';
+import { compileSaga } from '../statemachines/asl/compile.ts';
+import type { LedgerCall, ToolCall } from '../statemachines/asl/payloads.ts';
+import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/asl/timeouts.ts';
+import { validateAsl } from '../statemachines/asl/validate.ts';
+import type { AnySaga } from '../statemachines/language/saga.ts';
+import { executionNameOf } from '../statemachines/rules/keys.ts';
+
+/** Runs the compiled machines in this process, with the same handlers as on AWS. */
+export interface Machines {
+  /** What event 1 keeps as the machine of a saga that starts now. */
+  machineOf(saga: AnySaga): string;
+  /** Runs one drive to its end. Rejects where the execution failed; the ledger tells the truth either way. */
+  run(drive: Drive): Promise<void>;
+  /** Task states entered so far, over all drives. */
+  tasksEntered(): number;
+}
+
+export interface MachineParts {
+  readonly sagas: readonly AnySaga[];
+  readonly ledgerFunction: LedgerFunction;
+  readonly runtimes: ReadonlyMap<string, ToolRuntime>;
+  readonly clock: Clock;
+  readonly ledger: SagaLedger;
+}
+
+type Handler = (input: unknown) => Promise<JsonAnswer>;
+type JsonAnswer = { readonly Payload: unknown };
+
+const LEDGER = 'ledger';
+const DEFAULT_REVIEW_MS = 86_400_000;
+
+/** @throws Error where a saga uses a tool that has no runtime, or its ASL is not valid */
+export function localMachines(parts: MachineParts): Machines {
+  let entered = 0;
+  const count = (): void => {
+    entered += 1;
+  };
+  const built = new Map(parts.sagas.map((saga) => [saga.name, build(saga, parts, count)]));
+  return {
+    machineOf: (saga) => `${saga.name}@${saga.plan.digest}`,
+    run: async (drive) => {
+      const name = drive.machine.slice(0, drive.machine.lastIndexOf('@'));
+      const machine = built.get(name);
+      return machine === undefined ? handOver(parts, drive, name) : machine(drive);
+    },
+    tasksEntered: () => entered,
+  };
+}
+
+/** Nothing here can move the saga: a person is told, instead of trying for ever. */
+async function handOver(parts: MachineParts, drive: Drive, name: string): Promise<void> {
+  const explanation = `no definition of saga "${name}" is loaded: add it to the configuration, then resume the saga`;
+  const command = {
+    kind: 'drift',
+    epoch: drive.epoch,
+    explanation,
+    reviewMs: DEFAULT_REVIEW_MS,
+  } as const;
+  await parts.ledger.write(drive, command, { actor: 'drive' });
+}
+
+function build(
+  saga: AnySaga,
+  parts: MachineParts,
+  count: () => void,
+): (drive: Drive) => Promise<void> {
+  const asl = compileSaga(saga, { functions: { ledger: LEDGER, tool: (name) => name } });
+  validateAsl(asl);
+  // Validated once here; the interpreter would do it again for every branch of every run.
+  const machine = new StateMachine(asl as unknown as StateMachineDefinition, {
+    validationOptions: { noValidate: true },
+  });
+  const handlers = handlersOf(asl, saga, parts, count);
+  return async (drive) => {
+    const { tenant, sagaId, epoch } = drive;
+    const overrides = { taskResourceLocalHandlers: handlers } as unknown as LocalOverrides;
+    await machine.run(
+      { tenant, sagaId, epoch },
+      {
+        overrides,
+        context: { Execution: { Name: executionNameOf(sagaId, epoch) } },
+      },
+    ).result;
+  };
+}
+
+type LocalOverrides = NonNullable<NonNullable<Parameters<StateMachine['run']>[1]>['overrides']>;
+
+interface StateLike {
+  readonly Type?: string;
+  readonly Parameters?: unknown;
+  readonly Branches?: readonly { readonly States: Readonly<Record<string, StateLike>> }[];
+}
+
+function handlersOf(
+  asl: { readonly States: Readonly<Record<string, unknown>> },
+  saga: AnySaga,
+  parts: MachineParts,
+  count: () => void,
+): Record<string, Handler> {
+  const handlers: Record<string, Handler> = {};
+  const visit = (states: Readonly<Record<string, unknown>>): void => {
+    for (const [name, raw] of Object.entries(states)) {
+      const state = raw as StateLike;
+      if (state.Type === 'Task') handlers[name] = counted(handlerOf(state, saga, parts), count);
+      for (const branch of state.Branches ?? []) visit(branch.States);
+    }
+  };
+  visit(asl.States);
+  return handlers;
+}
+
+function counted(handler: Handler, count: () => void): Handler {
+  return (input) => {
+    count();
+    return handler(input);
+  };
+}
+
+function handlerOf(state: StateLike, saga: AnySaga, parts: MachineParts): Handler {
+  const functionName = (state.Parameters as { readonly FunctionName?: string }).FunctionName ?? '';
+  if (functionName === LEDGER) {
+    return async (input) => {
+      const { Payload } = input as JsonAnswer;
+      const endsAt = parts.clock.now() + LEDGER_LAMBDA_SECONDS * 1000;
+      return { Payload: await parts.ledgerFunction.handle(Payload as LedgerCall, { endsAt }) };
+    };
+  }
+  const runtime = parts.runtimes.get(functionName);
+  const tool = saga.steps.find((step) => step.tool.name === functionName)?.tool;
+  if (runtime === undefined || tool === undefined) {
+    throw new Error(
+      `saga "${saga.name}" uses tool "${functionName}", which has no implementation here: add it to "tools"`,
+    );
+  }
+  const limitMs = lambdaTimeoutSeconds(tool) * 1000;
+  return async (input) => {
+    const { Payload } = input as JsonAnswer;
+    const endsAt = parts.clock.now() + limitMs;
+    return { Payload: await runtime.handle(Payload as ToolCall, { endsAt }) };
+  };
+}

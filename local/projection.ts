@@ -1,0 +1,204 @@
+import type { HeadEntry, Heads } from '../lambdas/ports/heads.ts';
+import type { LedgerId, LedgerRecord, LedgerStore } from '../lambdas/ports/ledger-store.ts';
+import type { Log } from '../lambdas/ports/log.ts';
+import type { SagaIndex, SagaPage, SagaQuery, SagaSummary } from '../lambdas/ports/saga-index.ts';
+import { openRecord } from '../statemachines/ledger/chain.ts';
+import type { SagaEvent } from '../statemachines/rules/events.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+
+interface Row extends SagaSummary {
+  readonly tenant: string;
+  readonly hash: string;
+  readonly dueAt?: number;
+  readonly drive: SagaEvent['drive'];
+}
+
+const FLUSH_MS = 50;
+
+/**
+ * The local plane's lists, kept in memory and noted in `Heads`. Derived: every row follows from the
+ * ledger, and the whole can be dropped and rebuilt. It is also the anchor that shows a cut tail.
+ */
+export class Projection implements SagaIndex {
+  readonly #heads: Heads;
+  readonly #log: Log;
+  readonly #rows = new Map<string, Row>();
+  readonly #unflushed = new Map<string, HeadEntry>();
+  #flushing: Promise<void> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(heads: Heads, log: Log) {
+    this.#heads = heads;
+    this.#log = log;
+  }
+
+  /**
+   * Brings the rows up to the ledgers, and answers those whose ledger is shorter than what was noted:
+   * their tail was cut, and nothing may be added to them.
+   */
+  async rebuild(
+    ledgers: Iterable<LedgerId>,
+    ledger: LedgerStore,
+  ): Promise<{ readonly damaged: readonly LedgerId[] }> {
+    const damaged: LedgerId[] = [];
+    const missing = new Map<string, HeadEntry>();
+    for (const entry of this.#heads.all()) {
+      this.#rows.set(keyOf(entry), parseRow(entry));
+      missing.set(keyOf(entry), entry);
+    }
+    for (const id of ledgers) {
+      const key = keyOf(id);
+      missing.delete(key);
+      const noted = this.#rows.get(key);
+      const head = await ledger.head(id);
+      if (
+        head === undefined ||
+        (noted !== undefined && noted.seq === head.seq && noted.hash === head.hash)
+      )
+        continue;
+      if (noted !== undefined && (noted.seq > head.seq || noted.seq === head.seq)) {
+        damaged.push(id);
+        continue;
+      }
+      for (const record of await ledger.read(id, noted?.seq ?? 0)) this.seen(id, record);
+    }
+    for (const entry of missing.values())
+      damaged.push({ tenant: entry.tenant, sagaId: entry.sagaId });
+    return { damaged };
+  }
+
+  /** One event that stands. Events of one saga come in order; a repeat changes nothing. */
+  seen(id: LedgerId, record: LedgerRecord): void {
+    const key = keyOf(id);
+    const row = this.#rows.get(key);
+    if (row !== undefined && row.seq >= record.seq) return;
+    const next = rowAfter(row, id, record);
+    if (next === undefined) return;
+    this.#rows.set(key, next);
+    this.#unflushed.set(key, { ...id, seq: next.seq, hash: next.hash, json: JSON.stringify(next) });
+    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+  }
+
+  /** Sagas that are not final, with what their clock says. */
+  *unfinished(): Generator<
+    LedgerId & { readonly dueAt: number; readonly drive: SagaEvent['drive'] }
+  > {
+    for (const row of this.#rows.values()) {
+      if (row.dueAt !== undefined) {
+        yield { tenant: row.tenant, sagaId: row.sagaId, dueAt: row.dueAt, drive: row.drive };
+      }
+    }
+  }
+
+  async list(query: SagaQuery): Promise<SagaPage> {
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, query);
+    const found: Row[] = [];
+    for (const row of this.#rows.values()) if (matches(row, query)) found.push(row);
+    found.sort(byAge);
+    const rest = after === undefined ? found : found.filter((row) => byAge(row, after) > 0);
+    const page = rest.slice(0, query.limit);
+    const last = page.at(-1);
+    const more = rest.length > page.length && last !== undefined;
+    return {
+      sagas: page.map(summaryOf),
+      ...(more ? { cursor: encodeCursor(last, query) } : {}),
+    };
+  }
+
+  async head(
+    tenant: string,
+    sagaId: string,
+  ): Promise<{ readonly seq: number; readonly hash: string } | undefined> {
+    const row = this.#rows.get(keyOf({ tenant, sagaId }));
+    return row === undefined ? undefined : { seq: row.seq, hash: row.hash };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#flush();
+    await this.#flushing;
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    if (this.#unflushed.size === 0) return;
+    const batch = [...this.#unflushed.values()];
+    this.#unflushed.clear();
+    const noted = this.#heads.set(batch).catch((error: unknown) => {
+      this.#log.warn('heads not noted; they are rebuilt at the next start', {
+        error: error instanceof Error ? error.name : 'unknown',
+      });
+    });
+    this.#flushing = Promise.all([this.#flushing, noted]).then(() => {});
+  }
+}
+
+function rowAfter(row: Row | undefined, id: LedgerId, record: LedgerRecord): Row | undefined {
+  const event = openRecord(record);
+  const moved = {
+    seq: event.seq,
+    hash: record.hash,
+    state: event.state,
+    changedAt: event.at,
+    drive: event.drive,
+    ...(event.dueAt === undefined ? {} : { dueAt: event.dueAt }),
+  };
+  if (event.type === 'saga_started') {
+    return { ...id, name: event.name, version: event.version, startedAt: event.at, ...moved };
+  }
+  if (row === undefined) return undefined;
+  const {
+    dueAt: _due,
+    review: _review,
+    reviewReason: _reason,
+    reviewDeadlineAt: _deadline,
+    ...kept
+  } = row;
+  const review =
+    event.type === 'review_opened'
+      ? { review: event.review, reviewReason: event.reason, reviewDeadlineAt: event.deadlineAt }
+      : reviewOf(row, event);
+  return { ...kept, ...moved, ...review };
+}
+
+/** A review stays in the list as long as the saga's state says so. */
+function reviewOf(row: Row, event: SagaEvent): Partial<Row> {
+  if (event.state !== 'needs_review' || row.review === undefined) return {};
+  return {
+    review: row.review,
+    ...(row.reviewReason === undefined ? {} : { reviewReason: row.reviewReason }),
+    ...(row.reviewDeadlineAt === undefined ? {} : { reviewDeadlineAt: row.reviewDeadlineAt }),
+  };
+}
+
+function parseRow(entry: HeadEntry): Row {
+  return JSON.parse(entry.json) as Row;
+}
+
+function matches(row: Row, query: SagaQuery): boolean {
+  return (
+    row.tenant === query.tenant &&
+    (query.states === undefined || query.states.includes(row.state)) &&
+    (query.name === undefined || row.name === query.name) &&
+    (query.startedBefore === undefined || row.startedAt < query.startedBefore)
+  );
+}
+
+function byAge(
+  left: { readonly startedAt: number; readonly sagaId: string },
+  right: { readonly startedAt: number; readonly sagaId: string },
+): number {
+  return (
+    left.startedAt - right.startedAt ||
+    (left.sagaId < right.sagaId ? -1 : left.sagaId > right.sagaId ? 1 : 0)
+  );
+}
+
+function summaryOf(row: Row): SagaSummary {
+  const { tenant: _tenant, hash: _hash, dueAt: _dueAt, drive: _drive, ...summary } = row;
+  return summary;
+}
+
+function keyOf(id: LedgerId): string {
+  return `${id.tenant}/${id.sagaId}`;
+}

@@ -1,0 +1,210 @@
+import type { SagaPlan } from '../plan/plan.ts';
+import { driftOf, reject } from './claim.ts';
+import type { Command, Context, Draft, Verdict } from './commands.ts';
+import { doubtPath } from './doubt.ts';
+import type { ParkReason, ReviewReason } from './events.ts';
+import { MAX_IDLE_DRIVES } from './protocol.ts';
+import { append } from './stamp.ts';
+import type { ActionState, SagaState, StepState } from './state.ts';
+import {
+  isDone,
+  isFinal,
+  isLive,
+  isUnresolved,
+  pivotCommitted,
+  pluralSteps,
+  stepsInOrder,
+} from './view.ts';
+
+type Drive<K extends Command['kind']> = Extract<Command, { kind: K }>;
+
+/** The first Task of a drive: may it go forward? Writes nothing. */
+export function begin(state: SagaState, command: Drive<'begin'>): Verdict {
+  if (!ownsDrive(state, command.epoch)) return reject({ reason: 'stale' });
+  const drift = driftOf(state, command.plan.digest);
+  if (drift !== undefined) return reject({ reason: 'drift', explanation: drift });
+  if (state.halt !== undefined) return reject({ reason: 'halted' });
+  return { kind: 'route', to: 'forward' };
+}
+
+/** The last Task of a happy drive: everything is done, and the ledger says so. */
+export function complete(state: SagaState, command: Drive<'complete'>, context: Context): Verdict {
+  if (state.status === 'completed') return { kind: 'already' };
+  if (!ownsDrive(state, command.epoch)) return reject({ reason: 'stale' });
+  const drift = driftOf(state, command.plan.digest);
+  if (drift !== undefined) return reject({ reason: 'drift', explanation: drift });
+  if (state.halt !== undefined) return reject({ reason: 'halted' });
+  const open = stepsInOrder(state).filter((step) => !isDone(step.forward));
+  if (open.length > 0) return reject({ reason: 'not_ready' });
+  const extra = stepsInOrder(state).filter((step) => step.late.length > 0);
+  if (extra.length > 0) return append(state, lateIncident(extra), context);
+  return append(state, { type: 'saga_completed' }, context);
+}
+
+/**
+ * Catch proves nothing; the ledger does. Called again after each event it asks for, until it routes.
+ */
+export function assess(state: SagaState, command: Drive<'assess'>, context: Context): Verdict {
+  if (isFinal(state)) return { kind: 'route', to: 'final' };
+  if (!ownsDrive(state, command.epoch)) return { kind: 'route', to: 'parked' };
+  if (state.review !== undefined) return park(state, 'person', context);
+  const drift = driftOf(state, command.plan.digest);
+  if (drift !== undefined)
+    return openReview(state, command.plan.reviewMs, 'code_drift', [], drift, context);
+  if (state.halt !== undefined) return { kind: 'route', to: 'recover' };
+  return assessForward(state, command, context);
+}
+
+function assessForward(state: SagaState, command: Drive<'assess'>, context: Context): Verdict {
+  const { plan } = command;
+  const now = context.now;
+  const { deadlineAt } = state.start;
+  if (deadlineAt !== undefined && now >= deadlineAt && !pivotCommitted(state)) {
+    return append(state, { type: 'saga_halted', reason: 'deadline_passed' }, context);
+  }
+  const open = stepsInOrder(state).filter((step) => !isDone(step.forward));
+  const held = open.filter((step) => step.forward.status === 'failed');
+  if (held.length > 0) {
+    return openReview(state, plan.reviewMs, 'held_by_tool', held, explainHeld(held), context);
+  }
+  const lost = open.filter((step) => unaskable(step.forward, forwardCall(plan, step), now, true));
+  if (lost.length > 0) return unknownOutcome(state, plan, lost, context);
+  const spent = open.filter((step) => isSpent(step.forward, forwardCall(plan, step)));
+  const first = spent[0];
+  if (first !== undefined) return spentBudget(state, plan, first, context);
+  const live = open.some((step) => isLive(step.forward, now));
+  if (live) return park(state, 'lease', context);
+  const waiting = open.find((step) => isUnresolved(step.forward) && later(step.forward.askAt, now));
+  if (waiting !== undefined) return park(state, 'provider', context);
+  const pausing = open.find(
+    (step) => step.forward.status === 'retrying' && later(step.forward.retryAt, now),
+  );
+  if (pausing !== undefined) return park(state, 'backoff', context);
+  return again(state, plan.reviewMs, context);
+}
+
+function spentBudget(state: SagaState, plan: SagaPlan, step: StepState, context: Context): Verdict {
+  const { name } = step.record;
+  if (pivotCommitted(state)) {
+    const why = `step "${name}" after the pivot does not finish: mend its cause, then resume`;
+    return openReview(state, plan.reviewMs, 'after_pivot', [step], why, context);
+  }
+  const code = step.forward.failure?.code;
+  return append(
+    state,
+    {
+      type: 'saga_halted',
+      reason: 'attempts_spent',
+      step: name,
+      ...(code === undefined ? {} : { code }),
+    },
+    context,
+  );
+}
+
+/** Nothing explains why the drive stopped: at once after progress, else after a growing pause. */
+export function again(state: SagaState, reviewMs: number, context: Context): Verdict {
+  if (state.progress > 0) return append(state, { type: 'drive_granted', reason: 'next' }, context);
+  if (state.idleDrives >= MAX_IDLE_DRIVES) {
+    const why = `${state.idleDrives} drives in a row moved nothing: look for the cause in the drive's own logs, then resume`;
+    return openReview(state, reviewMs, 'no_progress', [], why, context);
+  }
+  return park(state, 'retry', context);
+}
+
+export function park(state: SagaState, reason: ParkReason, context: Context): Verdict {
+  return append(state, { type: 'drive_parked', reason, idle: state.progress === 0 }, context);
+}
+
+export function openReview(
+  state: SagaState,
+  reviewMs: number,
+  reason: ReviewReason,
+  steps: readonly StepState[],
+  explanation: string,
+  context: Context,
+): Verdict {
+  const at = Math.max(context.now, state.at);
+  const { plan } = state;
+  const costs = plan !== undefined && plan.estimateMinor > 0 && plan.currency !== undefined;
+  const draft: Draft = {
+    type: 'review_opened',
+    review: `${state.start.sagaId}.${state.seq + 1}`,
+    reason,
+    steps: steps.map((step) => step.record.name),
+    explanation,
+    deadlineAt: at + reviewMs,
+    ...(plan === undefined ? {} : { planHash: plan.hash }),
+    ...(costs ? { maxCost: { costMinor: plan.estimateMinor, currency: plan.currency ?? '' } } : {}),
+  };
+  return append(state, draft, context);
+}
+
+export function unknownOutcome(
+  state: SagaState,
+  plan: SagaPlan,
+  lost: readonly StepState[],
+  context: Context,
+): Verdict {
+  const names = lost.map((step) => step.record.name);
+  const patience = lost.some((step) => step.forward.status === 'waiting');
+  const reason: ReviewReason = patience ? 'pending_too_long' : 'unknown_outcome';
+  const why =
+    `nobody can say whether ${pluralSteps(names)} took effect: look at the provider's own records ` +
+    `(correlation id ${lost[0]?.forward.attempt?.correlationId ?? 'unknown'}), then answer "committed" with the result, or "absent"`;
+  return openReview(state, plan.reviewMs, reason, lost, why, context);
+}
+
+export function lateIncident(extra: readonly StepState[]): Draft {
+  const names = extra.map((step) => step.record.name);
+  return {
+    type: 'incident_opened',
+    reason: 'late_evidence',
+    steps: names,
+    explanation: `${pluralSteps(names)} made an effect beside the one on record: undo it by hand at the provider, then close the incident`,
+  };
+}
+
+/** In doubt, not live, and nothing but a person can resolve it. */
+export function unaskable(
+  action: ActionState,
+  call: Parameters<typeof doubtPath>[1] | undefined,
+  now: number,
+  mayResend: boolean,
+): boolean {
+  if (call === undefined || !isUnresolved(action) || isLive(action, now)) return false;
+  const path = doubtPath(action, call, now, mayResend);
+  if (path.kind === 'hold') return true;
+  return path.kind === 'resend' && action.spent >= call.retry.maxAttempts;
+}
+
+export function isSpent(
+  action: ActionState,
+  call: Parameters<typeof doubtPath>[1] | undefined,
+): boolean {
+  return (
+    call !== undefined && action.status === 'retrying' && action.spent >= call.retry.maxAttempts
+  );
+}
+
+export function ownsDrive(state: SagaState, epoch: number): boolean {
+  return !isFinal(state) && state.drive === 'running' && state.epoch === epoch;
+}
+
+function forwardCall(
+  plan: SagaPlan,
+  step: StepState,
+): SagaPlan['steps'][number]['forward'] | undefined {
+  return plan.steps.find((candidate) => candidate.name === step.record.name)?.forward;
+}
+
+function later(time: number | undefined, now: number): boolean {
+  return time !== undefined && time > now;
+}
+
+function explainHeld(held: readonly StepState[]): string {
+  const first = held[0]?.forward.failure;
+  return `${pluralSteps(held.map((step) => step.record.name))} asked for a person${
+    first === undefined ? '' : ` (${first.code}: ${first.message})`
+  }: mend the cause and retry, or recover what was done`;
+}

@@ -1,0 +1,184 @@
+import { reject } from './claim.ts';
+import type { Context, Outcome, Verdict } from './commands.ts';
+import { nextAskAt, settledAt } from './doubt.ts';
+import type { ExternalIds } from './events.ts';
+import { append } from './stamp.ts';
+import type { ActionState, SagaState } from './state.ts';
+import { freshAction } from './state.ts';
+import { actionOf, isDone, isFinal, isUnresolved } from './view.ts';
+
+type Commit = Extract<Outcome, { kind: 'commit' }>;
+type Fail = Extract<Outcome, { kind: 'fail' }>;
+type Doubt = Extract<Outcome, { kind: 'doubt' }>;
+type Reconcile = Extract<Outcome, { kind: 'reconcile' }>;
+
+/**
+ * Records what became of an attempt. No epoch, lease or terminal fact is asked for: fences stop new
+ * work only, and an outcome that did happen is evidence, however late it comes.
+ */
+export function outcome(state: SagaState, command: Outcome, context: Context): Verdict {
+  const step = state.steps.get(command.step);
+  if (step === undefined) {
+    return reject({ reason: 'drift', explanation: `the ledger knows no step "${command.step}"` });
+  }
+  const action = actionOf(step, command.action) ?? freshAction(command.action);
+  switch (command.kind) {
+    case 'commit':
+      return commit(state, command, action, context);
+    case 'fail':
+      return fail(state, command, action, context);
+    case 'doubt':
+      return doubt(state, command, action, context);
+    case 'reconcile':
+      return reconcile(state, command, action, context);
+  }
+}
+
+function commit(state: SagaState, command: Commit, action: ActionState, context: Context): Verdict {
+  const { kind: _kind, ...body } = command;
+  if (isDone(action)) {
+    if (isSameEffect(command, action)) return { kind: 'already' };
+    return lateEvidence(state, command, context);
+  }
+  // A final saga's step cannot be committed any more: the effect is shown, not silently added.
+  if (isFinal(state)) return lateEvidence(state, command, context);
+  return append(state, { type: 'step_committed', ...body }, context);
+}
+
+function lateEvidence(state: SagaState, command: Commit, context: Context): Verdict {
+  const known = state.steps
+    .get(command.step)
+    ?.late.some(
+      (late) => late.action === command.action && sharesId(late.externalIds, command.externalIds),
+    );
+  if (known === true) return { kind: 'already' };
+  return append(
+    state,
+    {
+      type: 'late_evidence',
+      step: command.step,
+      action: command.action,
+      attempt: command.attempt,
+      attemptNonce: command.attemptNonce,
+      externalIds: command.externalIds,
+      result: command.result,
+      undo: command.undo,
+    },
+    context,
+  );
+}
+
+/**
+ * Late evidence of an effect already recorded changes nothing: the same attempt, the same external id,
+ * or another attempt of the same round at a provider that honours our key.
+ */
+function isSameEffect(command: Commit, action: ActionState): boolean {
+  if (action.commit?.attemptNonce === command.attemptNonce) return true;
+  if (sharesId(action.externalIds, command.externalIds)) return true;
+  const told =
+    Object.keys(command.externalIds).length > 0 && Object.keys(action.externalIds).length > 0;
+  if (told) return false;
+  // Without ids to compare, only another round's call can have been another effect.
+  return action.round === 1;
+}
+
+function sharesId(left: ExternalIds, right: ExternalIds): boolean {
+  return Object.entries(right).some(([name, id]) => left[name] === id);
+}
+
+function fail(state: SagaState, command: Fail, action: ActionState, context: Context): Verdict {
+  if (!isCurrent(action, command.attemptNonce)) return { kind: 'already' };
+  if (isFinal(state)) return { kind: 'already' };
+  return append(
+    state,
+    {
+      type: 'step_failed',
+      step: command.step,
+      action: command.action,
+      attempt: command.attempt,
+      attemptNonce: command.attemptNonce,
+      failure: command.failure,
+      code: command.code,
+      message: command.message,
+      ...(command.retryInMs === undefined
+        ? {}
+        : { retryAt: Math.max(context.now, state.at) + command.retryInMs }),
+    },
+    context,
+  );
+}
+
+function doubt(state: SagaState, command: Doubt, action: ActionState, context: Context): Verdict {
+  if (!isCurrent(action, command.attemptNonce) || action.status !== 'running')
+    return { kind: 'already' };
+  const askAt = askTime(state, command, action, context);
+  return append(
+    state,
+    {
+      type: 'step_in_doubt',
+      step: command.step,
+      action: command.action,
+      attempt: command.attempt,
+      attemptNonce: command.attemptNonce,
+      code: command.code,
+      message: command.message,
+      ...(askAt === undefined ? {} : { askAt }),
+    },
+    context,
+  );
+}
+
+function reconcile(
+  state: SagaState,
+  command: Reconcile,
+  action: ActionState,
+  context: Context,
+): Verdict {
+  if (!isCurrent(action, command.attemptNonce)) return { kind: 'already' };
+  const now = Math.max(context.now, state.at);
+  const settled = now >= settledAt(action);
+  const absent = command.answer === 'absent' && settled;
+  // Inside the settle window the call may still land: "absent" is not yet an answer (invariant 3).
+  const answer = absent ? 'absent' : command.answer === 'unknown' ? 'unknown' : 'pending';
+  return append(
+    state,
+    {
+      type: 'step_reconciled',
+      step: command.step,
+      action: command.action,
+      attempt: command.attempt,
+      attemptNonce: command.attemptNonce,
+      answer,
+      via: command.via,
+      ...(command.externalIds === undefined ? {} : { externalIds: command.externalIds }),
+      ...(absent ? {} : { askAt: askTime(state, command, action, context) ?? now }),
+    },
+    context,
+  );
+}
+
+/** When to ask next. `absent` inside the settle window is asked again when that window closes. */
+function askTime(
+  state: SagaState,
+  command: Doubt | Reconcile,
+  action: ActionState,
+  context: Context,
+): number | undefined {
+  const now = Math.max(context.now, state.at);
+  if (!command.call.reconcile) {
+    if (command.kind === 'doubt' && command.answer === undefined) {
+      // Sent again under its key after a pause; where that is not safe nobody can be asked.
+      return command.call.dedupe === 'key'
+        ? nextAskAt(action, command.call, now, undefined)
+        : undefined;
+    }
+    return nextAskAt(action, command.call, now, command.askAgainInMs);
+  }
+  if (command.answer === 'absent') return Math.max(now, settledAt(action));
+  return nextAskAt(action, command.call, now, command.askAgainInMs);
+}
+
+/** Only the last attempt may say that it did nothing; an older one's word is no longer decisive. */
+function isCurrent(action: ActionState, attemptNonce: string): boolean {
+  return action.attempt?.nonce === attemptNonce && isUnresolved(action);
+}

@@ -1,0 +1,101 @@
+import { canonicalJson, type JsonValue } from '../ledger/canonical.ts';
+import { sha256Hex } from '../ledger/hash.ts';
+import type { SagaPlan, StepPlan } from '../plan/plan.ts';
+import type { RecoveryEntry, RecoveryPlan } from './events.ts';
+import type { SagaState, StepState } from './state.ts';
+import { isDone, isUnresolved, pivotCommitted, stepsInOrder, writes } from './view.ts';
+
+/**
+ * Which recoveries are owed, in which order, at what cost. Effects in doubt enter conditionally at
+ * full cost. Past the pivot only containment is left: what came before it stands.
+ */
+export function planRecovery(state: SagaState, plan: SagaPlan): RecoveryPlan {
+  const contained = pivotCommitted(state);
+  const owed = stepsInOrder(state).filter((step) => isOwed(step, contained));
+  const names = new Set(owed.map((step) => step.record.name));
+  const entries = owed.map((step) => entryOf(step, plan, names)).reverse();
+  const estimates = entries.flatMap((entry) =>
+    entry.estimate === undefined ? [] : [entry.estimate],
+  );
+  const currency = estimates.find((estimate) => estimate.costMinor > 0)?.currency;
+  return {
+    hash: sha256Hex(canonicalJson(entries as unknown as JsonValue)),
+    entries,
+    estimateMinor: estimates.reduce((sum, estimate) => sum + estimate.costMinor, 0),
+    ...(currency === undefined ? {} : { currency }),
+    consequences: consequences(state, contained),
+  };
+}
+
+/** Something committed or in doubt that the plan at hand does not cover. */
+export function planIsShort(state: SagaState): boolean {
+  const planned = new Set(state.plan?.entries.map((entry) => entry.step));
+  const contained = pivotCommitted(state);
+  return stepsInOrder(state).some(
+    (step) => isOwed(step, contained) && !planned.has(step.record.name),
+  );
+}
+
+function isOwed(step: StepState, contained: boolean): boolean {
+  const { effect } = step.record;
+  if (!writes(effect) || step.resolved !== undefined) return false;
+  if (contained && effect !== 'irreversible') return false;
+  return isDone(step.forward) || isUnresolved(step.forward);
+}
+
+function entryOf(step: StepState, plan: SagaPlan, owed: ReadonlySet<string>): RecoveryEntry {
+  const { name, effect } = step.record;
+  const planned = plan.steps.find((candidate) => candidate.name === name);
+  const after = ancestors(plan, name).filter((candidate) => owed.has(candidate));
+  const conditional = isDone(step.forward) ? {} : { conditional: true as const };
+  const base = { step: name, after, ...conditional };
+  if (needsPerson(step, planned)) return { ...base, action: 'person' };
+  if (effect === 'irreversible') {
+    return {
+      ...base,
+      action: 'contain',
+      ...(planned?.recovery?.call === undefined ? { mark: true as const } : {}),
+    };
+  }
+  const estimate = planned?.estimate === undefined ? {} : { estimate: planned.estimate };
+  if (effect === 'supersede') {
+    const markOnly = planned?.recovery?.call === undefined ? { mark: true as const } : {};
+    return { ...base, action: 'supersede', ...markOnly, ...estimate };
+  }
+  return { ...base, action: 'compensate', ...estimate };
+}
+
+function needsPerson(step: StepState, planned: StepPlan | undefined): boolean {
+  const { effect } = step.record;
+  if (effect === 'human_decision' || planned === undefined) return true;
+  const undo = step.forward.commit?.undo;
+  return effect !== 'irreversible' && undo?.kind === 'unavailable';
+}
+
+/** All steps whose recovery comes before this one's, over steps that owe nothing too. */
+function ancestors(plan: SagaPlan, name: string): string[] {
+  const found = new Set<string>();
+  const visit = (current: string): void => {
+    const step = plan.steps.find((candidate) => candidate.name === current);
+    for (const before of step?.recoverAfter ?? []) {
+      if (found.has(before)) continue;
+      found.add(before);
+      visit(before);
+    }
+  };
+  visit(name);
+  return plan.steps.flatMap((step) => (found.has(step.name) ? [step.name] : []));
+}
+
+function consequences(state: SagaState, contained: boolean): string[] {
+  const lines: string[] = [];
+  for (const step of stepsInOrder(state)) {
+    const { name, effect } = step.record;
+    if (!isDone(step.forward) || !writes(effect)) continue;
+    if (effect === 'irreversible') lines.push(`"${name}" cannot be undone; it is contained`);
+    else if (contained) lines.push(`"${name}" stays, since the pivot has committed`);
+    else if (effect === 'compensable')
+      lines.push(`"${name}" stays on record beside its counter-entry`);
+  }
+  return lines;
+}

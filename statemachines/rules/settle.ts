@@ -1,0 +1,199 @@
+import type { CallPolicy } from '../language/effects.ts';
+import type { SagaPlan } from '../plan/plan.ts';
+import { driftOf } from './claim.ts';
+import type { Command, Context, Verdict } from './commands.ts';
+import { again, isSpent, lateIncident, openReview, ownsDrive, park, unaskable } from './drive.ts';
+import type { RecoveryEntry, ReviewReason } from './events.ts';
+import { needsApproval, turn } from './recovery-gate.ts';
+import { planIsShort, planRecovery } from './recovery-plan.ts';
+import { append } from './stamp.ts';
+import type { ActionState, SagaState, StepState } from './state.ts';
+import {
+  isFinal,
+  isLive,
+  isRecovered,
+  isUnresolved,
+  needsHand,
+  pivotCommitted,
+  pluralSteps,
+  stepsInOrder,
+} from './view.ts';
+
+type Settle = Extract<Command, { kind: 'settle' }>;
+
+/** What `assess` does once a terminal fact stands: write the plan, ask for money where it costs, go on. */
+export function prepareRecovery(state: SagaState, plan: SagaPlan, context: Context): Verdict {
+  if (state.plan === undefined || planIsShort(state)) {
+    return append(state, { type: 'recovery_planned', plan: planRecovery(state, plan) }, context);
+  }
+  if (needsApproval(state)) return costReview(state, plan, context);
+  return { kind: 'route', to: 'recover' };
+}
+
+/**
+ * The last word of a drive that recovers. "Compensated" is said only when nothing stands
+ * (invariants 2 and 3); anything else parks, goes to a person, or is an incident.
+ */
+export function settle(state: SagaState, command: Settle, context: Context): Verdict {
+  if (isFinal(state)) return { kind: 'route', to: 'final' };
+  if (!ownsDrive(state, command.epoch)) return { kind: 'route', to: 'parked' };
+  const { plan } = command;
+  if (state.review !== undefined) return park(state, 'person', context);
+  const drift = driftOf(state, plan.digest);
+  if (drift !== undefined)
+    return openReview(state, plan.reviewMs, 'code_drift', [], drift, context);
+  // The pivot had committed after all: the terminal fact is void and the saga goes forward.
+  if (state.halt === undefined || state.plan === undefined || planIsShort(state)) {
+    return again(state, plan.reviewMs, context);
+  }
+  const open = state.plan.entries.filter((entry) => {
+    const step = state.steps.get(entry.step);
+    return step !== undefined && !isRecovered(step);
+  });
+  const undecided = stepsInOrder(state).some((step) => isUnresolved(step.forward));
+  if (open.length === 0 && !undecided) return close(state, context);
+  return waitOrReview(state, plan, open, context);
+}
+
+function close(state: SagaState, context: Context): Verdict {
+  const extra = stepsInOrder(state).filter((step) => step.late.length > 0);
+  if (extra.length > 0) return append(state, lateIncident(extra), context);
+  if (!pivotCommitted(state)) return append(state, { type: 'saga_compensated' }, context);
+  const pivots = stepsInOrder(state).filter(
+    (step) => step.record.effect === 'irreversible' && step.forward.status === 'done',
+  );
+  const names = pivots.map((step) => step.record.name);
+  return append(
+    state,
+    {
+      type: 'incident_opened',
+      reason: 'pivot_committed',
+      steps: names,
+      explanation: `${pluralSteps(names)} cannot be undone, and the saga failed after it: see the standing report, put the business right by hand, then close the incident`,
+    },
+    context,
+  );
+}
+
+function waitOrReview(
+  state: SagaState,
+  plan: SagaPlan,
+  open: readonly RecoveryEntry[],
+  context: Context,
+): Verdict {
+  const { now } = context;
+  const views = open.flatMap((entry) => viewEntry(state, plan, entry, now));
+  if (views.some((view) => view.kind === 'live')) return park(state, 'lease', context);
+  if (views.some((view) => view.kind === 'runnable')) return again(state, plan.reviewMs, context);
+  if (views.some((view) => view.kind === 'waiting')) return park(state, 'provider', context);
+  if (views.some((view) => view.kind === 'pausing')) return park(state, 'backoff', context);
+  if (needsApproval(state)) return costReview(state, plan, context);
+  const stuck = views.filter((view) => view.kind === 'stuck');
+  const first = stuck[0];
+  if (first === undefined) return again(state, plan.reviewMs, context);
+  const steps = stuck.map((view) => view.step);
+  return openReview(state, plan.reviewMs, first.reason, steps, explainStuck(stuck), context);
+}
+
+type View =
+  | {
+      readonly kind: 'live' | 'runnable' | 'waiting' | 'pausing' | 'blocked';
+      readonly step: StepState;
+    }
+  | {
+      readonly kind: 'stuck';
+      readonly step: StepState;
+      readonly reason: ReviewReason;
+      readonly why: string;
+    };
+
+/** Where one unfinished recovery stands, so that `settle` knows what to wait for. */
+function viewEntry(state: SagaState, plan: SagaPlan, entry: RecoveryEntry, now: number): View[] {
+  const step = state.steps.get(entry.step);
+  const planned = plan.steps.find((candidate) => candidate.name === entry.step);
+  if (step === undefined || planned === undefined) return [];
+  if (isUnresolved(step.forward))
+    return [unresolved(step, step.forward, planned.forward, now, false)];
+  if (turn(state, entry) !== undefined) return [{ kind: 'blocked', step }];
+  if (needsHand(step, entry)) return [person(step)];
+  const recovery = step.recovery;
+  if (recovery === undefined || recovery.status === 'idle') {
+    return [{ kind: needsApproval(state) ? 'blocked' : 'runnable', step }];
+  }
+  const call = planned.recovery?.call;
+  if (recovery.status === 'failed' || isSpent(recovery, call))
+    return [failedForGood(step, recovery)];
+  if (isUnresolved(recovery) && call !== undefined) {
+    return [unresolved(step, recovery, call, now, true)];
+  }
+  const pausing = recovery.retryAt !== undefined && recovery.retryAt > now;
+  return [{ kind: pausing ? 'pausing' : 'runnable', step }];
+}
+
+function unresolved(
+  step: StepState,
+  action: ActionState,
+  call: CallPolicy,
+  now: number,
+  mayResend: boolean,
+): View {
+  if (isLive(action, now)) return { kind: 'live', step };
+  if (unaskable(action, call, now, mayResend)) {
+    const what = action.action === 'forward' ? 'took effect' : 'was undone';
+    return {
+      kind: 'stuck',
+      step,
+      reason: action.status === 'waiting' ? 'pending_too_long' : 'unknown_outcome',
+      why: `nobody can say whether "${step.record.name}" ${what} (correlation id ${action.attempt?.correlationId ?? 'unknown'}): answer "committed" or "absent" from the provider's records`,
+    };
+  }
+  const later = action.askAt !== undefined && action.askAt > now;
+  return { kind: later ? 'waiting' : 'runnable', step };
+}
+
+function person(step: StepState): View {
+  const { name, effect } = step.record;
+  const undo = step.forward.commit?.undo;
+  if (effect === 'human_decision') {
+    return {
+      kind: 'stuck',
+      step,
+      reason: 'human_decision',
+      why: `"${name}" is undone by a person only: decide, act, then resolve it with evidence`,
+    };
+  }
+  const why = undo?.kind === 'unavailable' ? ` (${undo.why})` : '';
+  return {
+    kind: 'stuck',
+    step,
+    reason: 'undo_unavailable',
+    why: `"${name}" committed without arguments for its compensation${why}: undo it by hand, then resolve it with evidence`,
+  };
+}
+
+function failedForGood(step: StepState, recovery: ActionState): View {
+  const { failure } = recovery;
+  const cause =
+    failure === undefined ? 'its tries are spent' : `${failure.code}: ${failure.message}`;
+  return {
+    kind: 'stuck',
+    step,
+    reason: 'recovery_failed',
+    why: `"${step.record.name}" still stands, its undo failed (${cause}): mend the cause and resume, or undo it by hand and resolve it with evidence`,
+  };
+}
+
+function costReview(state: SagaState, plan: SagaPlan, context: Context): Verdict {
+  const entries = state.plan?.entries ?? [];
+  const steps = entries.flatMap((entry) => {
+    const step = state.steps.get(entry.step);
+    return step !== undefined && entry.estimate !== undefined && !isRecovered(step) ? [step] : [];
+  });
+  const cost = `${state.plan?.estimateMinor ?? 0} ${state.plan?.currency ?? ''} (minor units)`;
+  const why = `recovery would cost up to ${cost}, more than it may spend by itself: approve the plan by its hash with a maximum cost, or resolve the steps by hand`;
+  return openReview(state, plan.reviewMs, 'cost_ceiling', steps, why, context);
+}
+
+function explainStuck(stuck: readonly View[]): string {
+  return stuck.flatMap((view) => (view.kind === 'stuck' ? [view.why] : [])).join('; ');
+}

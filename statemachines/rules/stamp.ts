@@ -1,0 +1,75 @@
+import type { Context, Draft, Verdict } from './commands.ts';
+import { dueAfter } from './due.ts';
+import type { DriveState, EventBody, SagaEvent, SagaStatus } from './events.ts';
+import { evolve } from './evolve.ts';
+import type { SagaState } from './state.ts';
+import { isFinal } from './view.ts';
+
+/** Gives a draft its head: number, time, and what the saga is after it. */
+export function append(state: SagaState, draft: Draft, context: Context): Verdict {
+  return { kind: 'append', event: stamp(state, draft, context) };
+}
+
+function stamp(state: SagaState, draft: Draft, context: Context): SagaEvent {
+  const { drive, epoch } = driveAfter(state, draft);
+  const head = {
+    seq: state.seq + 1,
+    at: Math.max(context.now, state.at),
+    actor: context.actor,
+    state: statusOfFinal(state, draft),
+    drive,
+    epoch,
+  };
+  const tentative = evolve(state, { ...draft, ...head } as SagaEvent);
+  const status = statusAfter(tentative, head.state);
+  const dueAt = dueAfter({ ...tentative, status });
+  return {
+    ...draft,
+    ...head,
+    state: status,
+    ...(dueAt === undefined ? {} : { dueAt }),
+  } as SagaEvent;
+}
+
+/** Events that move nothing: they wake no parked saga. */
+const QUIET: readonly EventBody['type'][] = ['suggestion_recorded', 'payloads_erased'];
+
+/**
+ * A park ends its epoch. Any event on a parked saga that moves it grants the next epoch; while a
+ * drive runs, events grant nothing and the drive meets them at its next append (invariant 7).
+ */
+function driveAfter(state: SagaState, draft: Draft): { drive: DriveState; epoch: number } {
+  const { drive, epoch } = state;
+  switch (draft.type) {
+    case 'saga_completed':
+    case 'saga_compensated':
+    case 'incident_opened':
+      return { drive: 'ended', epoch };
+    case 'drive_parked':
+    case 'review_opened':
+      return { drive: 'parked', epoch };
+    case 'drive_granted':
+      return { drive: 'running', epoch: epoch + 1 };
+    default:
+      if (drive === 'parked' && !QUIET.includes(draft.type)) {
+        return { drive: 'running', epoch: epoch + 1 };
+      }
+      return { drive, epoch };
+  }
+}
+
+function statusOfFinal(state: SagaState, draft: Draft): SagaStatus {
+  if (draft.type === 'saga_completed') return 'completed';
+  if (draft.type === 'saga_compensated') return 'compensated';
+  if (draft.type === 'incident_opened') return 'incident';
+  // Final states are final, but for the move into `incident` (invariant 1).
+  if (isFinal(state) && draft.type === 'late_evidence') return 'incident';
+  return isFinal(state) ? state.status : 'running';
+}
+
+function statusAfter(state: SagaState, given: SagaStatus): SagaStatus {
+  if (given !== 'running') return given;
+  if (state.review !== undefined) return 'needs_review';
+  if (state.halt !== undefined) return 'compensating';
+  return state.drive === 'parked' ? 'waiting' : 'running';
+}

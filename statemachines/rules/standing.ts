@@ -1,0 +1,181 @@
+import type { EffectClass } from '../language/effects.ts';
+import type { Cost, ExternalIds } from './events.ts';
+import type { SagaState, StepState } from './state.ts';
+import {
+  isBlocked,
+  isDone,
+  isFinal,
+  isUnresolved,
+  pivotCommitted,
+  recoveryStatus,
+  stepsInOrder,
+} from './view.ts';
+
+/** What became of one step's effect, in one word. */
+export const STANDINGS = [
+  /** Read only, or never took effect. */
+  'nothing',
+  'stands',
+  'reversed',
+  'superseded',
+  'resolved',
+  /** Nobody knows yet whether it took effect. */
+  'in_doubt',
+  /** The provider is still at it (a charge settling, a refund under way). */
+  'awaiting',
+  'irreversible',
+] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+export interface StepStanding {
+  readonly step: string;
+  readonly tool: string;
+  readonly effect: EffectClass;
+  readonly standing: Standing;
+  /** For a person, in words that match the business state. */
+  readonly words: string;
+  readonly externalIds: ExternalIds;
+  readonly cost?: Cost;
+  readonly by?: string;
+  readonly evidence?: string;
+  /** Effects beside the recorded one, each by its external ids. */
+  readonly extra: readonly ExternalIds[];
+}
+
+/** The answer to "what stood after the failure?", from the ledger alone. */
+export interface StandingReport {
+  readonly tenant: string;
+  readonly sagaId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly state: SagaState['status'];
+  /** The head this report was folded from. */
+  readonly seq: number;
+  readonly at: number;
+  /** True only if no effect stands, is in doubt or awaited. */
+  readonly clear: boolean;
+  readonly summary: string;
+  readonly steps: readonly StepStanding[];
+}
+
+export function standingReport(state: SagaState): StandingReport {
+  const steps = stepsInOrder(state).map((step) => standingOf(state, step));
+  const clear = steps.every(
+    (step) =>
+      step.extra.length === 0 &&
+      ['nothing', 'reversed', 'superseded', 'resolved'].includes(step.standing),
+  );
+  return {
+    tenant: state.start.tenant,
+    sagaId: state.start.sagaId,
+    name: state.start.name,
+    version: state.start.version,
+    state: state.status,
+    seq: state.seq,
+    at: state.at,
+    clear,
+    summary: summarise(state, steps),
+    steps,
+  };
+}
+
+function standingOf(state: SagaState, step: StepState): StepStanding {
+  const { record, forward, recovery, resolved } = step;
+  const { standing, words } = verdict(state, step);
+  const cost = recovery?.commit?.cost ?? forward.commit?.cost;
+  return {
+    step: record.name,
+    tool: record.tool,
+    effect: record.effect,
+    standing,
+    words,
+    externalIds: { ...forward.externalIds, ...recovery?.externalIds },
+    ...(cost === undefined ? {} : { cost }),
+    ...(resolved === undefined ? {} : { by: resolved.by, evidence: resolved.evidence }),
+    extra: step.late.map((late) => late.externalIds),
+  };
+}
+
+function verdict(state: SagaState, step: StepState): { standing: Standing; words: string } {
+  const { record, forward, resolved } = step;
+  if (resolved !== undefined) return { standing: 'resolved', words: `resolved by ${resolved.by}` };
+  if (record.effect === 'read_only') return { standing: 'nothing', words: 'only read' };
+  if (forward.status === 'waiting') {
+    return { standing: 'awaiting', words: 'accepted by the provider, not settled yet' };
+  }
+  if (isUnresolved(forward)) {
+    return forward.status === 'running' && state.drive === 'running'
+      ? { standing: 'in_doubt', words: 'under way' }
+      : { standing: 'in_doubt', words: 'may have taken effect; being found out' };
+  }
+  if (!isDone(forward)) return { standing: 'nothing', words: notDone(step) };
+  if (record.effect === 'irreversible') {
+    const contained = recoveryStatus(step) === 'done' && step.recovery?.attempts !== 0;
+    const words = contained ? 'cannot be undone; contained' : 'done, and cannot be undone';
+    return { standing: 'irreversible', words };
+  }
+  return recovered(state, step);
+}
+
+function notDone(step: StepState): string {
+  const { forward } = step;
+  if (forward.failure?.class === 'terminal_hold') return `held: ${forward.failure.code}`;
+  if (forward.status === 'failed') return `refused: ${forward.failure?.code ?? 'unknown'}`;
+  return forward.attempts === 0 ? 'never attempted' : 'never took effect';
+}
+
+function recovered(state: SagaState, step: StepState): { standing: Standing; words: string } {
+  const { effect } = step.record;
+  const status = recoveryStatus(step);
+  switch (status) {
+    case 'done':
+      return {
+        standing: 'reversed',
+        words: effect === 'compensable' ? 'countered by a new business event' : 'undone',
+      };
+    case 'superseded':
+      return { standing: 'superseded', words: 'superseded by the earlier valid version' };
+    case 'waiting':
+      return { standing: 'awaiting', words: 'its undo is under way at the provider' };
+    case 'in_doubt':
+      return { standing: 'stands', words: 'its undo may have taken effect; being found out' };
+    case 'failed':
+      return {
+        standing: 'stands',
+        words: `still stands: its undo failed (${step.recovery?.failure?.code ?? 'tries spent'})`,
+      };
+    default:
+      return { standing: 'stands', words: stands(state, step) };
+  }
+}
+
+function stands(state: SagaState, step: StepState): string {
+  if (state.halt === undefined) return state.status === 'completed' ? 'done, as meant' : 'done';
+  if (pivotCommitted(state)) return 'stays, since the irreversible step has committed';
+  const entry = state.plan?.entries.find((candidate) => candidate.step === step.record.name);
+  if (entry?.action === 'person') return 'still stands: a person must undo it';
+  if (entry !== undefined && isBlocked(state, entry))
+    return 'still stands: waits for an undo that failed';
+  return isFinal(state) ? 'still stands' : 'still stands: its undo is to come';
+}
+
+function summarise(state: SagaState, steps: readonly StepStanding[]): string {
+  const named = (standing: Standing): string =>
+    steps.flatMap((step) => (step.standing === standing ? [step.step] : [])).join(', ');
+  const parts: string[] = [];
+  const say = (standing: Standing, words: string): void => {
+    const names = named(standing);
+    if (names !== '') parts.push(`${words}: ${names}`);
+  };
+  say('stands', 'stands');
+  say('irreversible', 'cannot be undone');
+  say('in_doubt', 'in doubt');
+  say('awaiting', 'awaited');
+  say('reversed', 'undone');
+  say('superseded', 'superseded');
+  say('resolved', 'resolved by a person');
+  const extra = steps.filter((step) => step.extra.length > 0).map((step) => step.step);
+  if (extra.length > 0) parts.push(`a second effect: ${extra.join(', ')}`);
+  const what = parts.length === 0 ? 'no effect stands' : parts.join('; ');
+  return `${state.status}: ${what}`;
+}

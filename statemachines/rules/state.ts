@@ -1,0 +1,189 @@
+import type {
+  Action,
+  Cost,
+  DriveState,
+  ExternalIds,
+  FailureClass,
+  HaltReason,
+  ParkReason,
+  RecoveryAction,
+  RecoveryPlan,
+  ReviewReason,
+  SagaStarted,
+  SagaStatus,
+  StepCommitted,
+  StepRecord,
+  Stored,
+} from './events.ts';
+
+/** One saga as the fold of its ledger. Never stored as truth; always rebuilt from events. */
+export interface SagaState {
+  readonly start: SagaStarted;
+  readonly seq: number;
+  /** `at` of the first and of the last event. */
+  readonly startedAt: number;
+  readonly at: number;
+  readonly status: SagaStatus;
+  readonly drive: DriveState;
+  readonly epoch: number;
+  readonly dueAt: number | undefined;
+  /** What later drives run: event 1's, or the latest that a resume or decision named. */
+  readonly machine: string;
+  readonly planDigest: string;
+  readonly steps: ReadonlyMap<string, StepState>;
+  /** The terminal fact that leads to recovery; at most one stands. */
+  readonly halt: Halt | undefined;
+  readonly plan: RecoveryPlan | undefined;
+  readonly approval: { readonly planHash: string; readonly maxCost: Cost } | undefined;
+  readonly review: Review | undefined;
+  readonly parked: ParkReason | undefined;
+  /** Events in this drive beside its park. */
+  readonly progress: number;
+  /** Drives in a row that moved nothing. */
+  readonly idleDrives: number;
+  readonly incident: Incident | undefined;
+  readonly erased: boolean;
+  /** Set when an event of an unknown type was met: nothing may be claimed any more. */
+  readonly unreadable: string | undefined;
+}
+
+export interface Halt {
+  readonly seq: number;
+  readonly at: number;
+  readonly reason: HaltReason;
+  readonly step?: string;
+  readonly code?: string;
+  /** The pivot had committed: the failure is contained, not undone. */
+  readonly afterPivot: boolean;
+}
+
+export interface Review {
+  readonly id: string;
+  readonly reason: ReviewReason;
+  readonly steps: readonly string[];
+  readonly explanation: string;
+  readonly planHash?: string;
+  readonly maxCost?: Cost;
+  readonly openedAt: number;
+  readonly deadlineAt: number;
+  /** Reminders grow apart; the next one. */
+  readonly remindAt: number;
+}
+
+export interface Incident {
+  readonly seq: number;
+  readonly reason: 'pivot_committed' | 'late_evidence' | 'damaged';
+  readonly explanation: string;
+  readonly steps: readonly string[];
+  readonly closed?: { readonly by: string; readonly at: number; readonly evidence: string };
+}
+
+export interface StepState {
+  readonly record: StepRecord;
+  readonly forward: ActionState;
+  /** Present once its recovery was claimed, failed or marked. */
+  readonly recovery: (ActionState & { readonly action: RecoveryAction }) | undefined;
+  /** A named person vouches that nothing of this step stands. */
+  readonly resolved:
+    | { readonly by: string; readonly at: number; readonly evidence: string }
+    | undefined;
+  /** Effects beside the recorded one. */
+  readonly late: readonly LateEffect[];
+}
+
+export interface LateEffect {
+  readonly action: Action;
+  readonly seq: number;
+  readonly externalIds: ExternalIds;
+}
+
+/**
+ * - `idle`: no attempt yet, or none since a person reopened it.
+ * - `running`: claimed; in doubt once the lease is over.
+ * - `retrying`: the last attempt surely did nothing.
+ * - `waiting`: the provider has it and will settle it.
+ * - `in_doubt`: it may have committed.
+ * - `done`, `failed`: for good (a person may reopen `failed`).
+ */
+export type ActionStatus =
+  | 'idle'
+  | 'running'
+  | 'retrying'
+  | 'waiting'
+  | 'in_doubt'
+  | 'done'
+  | 'failed';
+
+export interface ActionState {
+  readonly action: Action;
+  readonly status: ActionStatus;
+  /** All claims ever; numbers the attempts. */
+  readonly attempts: number;
+  /** Claims within the present budget. */
+  readonly spent: number;
+  readonly round: number;
+  readonly attempt: Attempt | undefined;
+  /** First claim of the present round: from then on the provider's memory of our key runs. */
+  readonly roundSince: number | undefined;
+  readonly args: Stored | undefined;
+  readonly retryAt: number | undefined;
+  readonly askAt: number | undefined;
+  readonly asks: number;
+  /** Since when the provider has given no answer one can act on. */
+  readonly unsettledSince: number | undefined;
+  readonly externalIds: ExternalIds;
+  readonly commit: Commit | undefined;
+  readonly failure: Failure | undefined;
+}
+
+export interface Attempt {
+  readonly number: number;
+  readonly nonce: string;
+  readonly key: string;
+  readonly correlationId: string;
+  readonly epoch: number;
+  readonly claimedAt: number;
+  readonly deadlineAt: number;
+  readonly leaseUntil: number;
+  readonly settleUntil: number;
+}
+
+export interface Commit {
+  readonly seq: number;
+  readonly at: number;
+  readonly via: StepCommitted['via'];
+  readonly by: string;
+  readonly attemptNonce: string;
+  readonly result: Stored | null;
+  readonly undo: StepCommitted['undo'];
+  readonly cost: Cost | undefined;
+  readonly defect: StepCommitted['defect'];
+}
+
+export interface Failure {
+  readonly seq: number;
+  readonly at: number;
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly message: string;
+}
+
+export function freshAction<A extends Action>(action: A): ActionState & { readonly action: A } {
+  return {
+    action,
+    status: 'idle',
+    attempts: 0,
+    spent: 0,
+    round: 1,
+    attempt: undefined,
+    roundSince: undefined,
+    args: undefined,
+    retryAt: undefined,
+    askAt: undefined,
+    asks: 0,
+    unsettledSince: undefined,
+    externalIds: {},
+    commit: undefined,
+    failure: undefined,
+  };
+}
