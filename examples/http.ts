@@ -11,9 +11,9 @@ interface JsonRequest {
   readonly call: Pick<Call, 'signal' | 'idempotencyKey' | 'correlationId'>;
 }
 
-export interface Answer {
+export interface Answer<Body> {
   readonly status: number;
-  readonly body: unknown;
+  readonly body: Body;
 }
 
 /** Statuses by which a partner says that it did nothing and will not do it. */
@@ -22,6 +22,8 @@ const REFUSALS = [400, 404, 405, 409, 410, 413, 415, 422];
 const TRY_LATER = [429, 503];
 /** Our credentials or rights are wrong: the same for every saga, so no recovery helps. */
 const NOT_ALLOWED = [401, 403];
+
+const KEY_REUSED = 'idempotency_key_reused';
 
 /** Errors raised before a connection stood, so before anything was sent. */
 const NEVER_SENT = [
@@ -35,9 +37,15 @@ const NEVER_SENT = [
 
 /**
  * Sends a request that changes something, with the key and the correlation id of the call.
+ * `Body` is what the partner promises. Nothing checks it here: the tool hands it on whole, and the
+ * runtime holds it against the contract's schema, since only there a wrong answer keeps its effect.
  * @throws a classified failure for everything but a success
  */
-export function post(url: string, body: unknown, call: JsonRequest['call']): Promise<Answer> {
+export function post<Body>(
+  url: string,
+  body: unknown,
+  call: JsonRequest['call'],
+): Promise<Answer<Body>> {
   return send({ method: 'POST', url, body, effect: 'writes', call });
 }
 
@@ -45,21 +53,24 @@ export function post(url: string, body: unknown, call: JsonRequest['call']): Pro
  * Asks for something. An answer that does not come proves nothing and costs nothing: ask again.
  * @throws a classified failure for everything but a success
  */
-export function get(url: string, call: JsonRequest['call']): Promise<Answer> {
+export function get<Body>(url: string, call: JsonRequest['call']): Promise<Answer<Body>> {
   return send({ method: 'GET', url, effect: 'reads', call });
 }
 
-async function send(request: JsonRequest): Promise<Answer> {
+async function send<Body>(request: JsonRequest): Promise<Answer<Body>> {
   const { status, retryAfter, text } = await exchange(request);
   const body = parsed(text);
   if (status >= 200 && status < 300) {
     // A 200 that says "no" is a refusal, however cheerful its status.
-    if (member(body, 'success') === false) throw refused(codeOf(body, status), detailOf(body, status));
+    if (member(body, 'success') === false)
+      throw refused(codeOf(body, status), detailOf(body, status));
     if (body === undefined) throw lost(request, 'unreadable_answer', `${status} without JSON`);
-    return { status, body };
+    return { status, body: body as Body };
   }
   const code = codeOf(body, status);
   const detail = detailOf(body, status);
+  // An effect stands under this key that is not the one we asked for: nobody may conclude "nothing happened".
+  if (code === KEY_REUSED) throw hold(code, detail);
   if (REFUSALS.includes(status)) throw refused(code, detail);
   if (TRY_LATER.includes(status)) {
     throw retryable(code, detail, retryAfter === undefined ? {} : { retryAfterMs: retryAfter });

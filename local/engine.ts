@@ -14,7 +14,6 @@ import { ToolRuntime } from '../lambdas/tool/runtime.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import { LocalDrives } from './drives.ts';
 import { localMachines, type Machines } from './machines.ts';
-import { observedStores } from './observed-stores.ts';
 import { Projection } from './projection.ts';
 import { Watch } from './watch.ts';
 
@@ -62,12 +61,18 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     });
   }
   const watch = new Watch({ clock, log, ignored: damaged });
-  const stores = observedStores(options.stores, (id, record) => {
-    projection.seen(id, record);
-    watch.seen(id, record);
-  });
   const drives = new LocalDrives(log, options.atOnce);
-  const host: Host = { stores, clock, entropy, log, drives };
+  const host: Host = {
+    stores: options.stores,
+    clock,
+    entropy,
+    log,
+    drives,
+    appended: (id, event, hash) => {
+      projection.seen(id, event, hash);
+      watch.seen(id, event);
+    },
+  };
   const ledger = new SagaLedger(host, new FoldCache(4_096));
   const ledgerFunction = new LedgerFunction({ sagas: options.sagas, host, ledger });
   const runtimes = new Map(

@@ -72,7 +72,12 @@ function build(
   count: () => void,
 ): (drive: Drive) => Promise<void> {
   const asl = compileSaga(saga, { functions: { ledger: LEDGER, tool: (name) => name } });
-  validateAsl(asl);
+  const checked = validateAsl(asl);
+  if (checked.kind === 'invalid') {
+    throw new Error(
+      `saga "${saga.name}" does not compile to a valid machine: ${JSON.stringify(checked.problems)}`,
+    );
+  }
   // Validated once here; the interpreter would do it again for every branch of every run.
   const machine = new StateMachine(asl as unknown as StateMachineDefinition, {
     validationOptions: { noValidate: true },
@@ -118,9 +123,14 @@ function handlersOf(
 }
 
 function counted(handler: Handler, count: () => void): Handler {
-  return (input) => {
+  return async (input) => {
     count();
-    return handler(input);
+    try {
+      return await handler(input);
+    } catch (error) {
+      // The interpreter reads `error.name`; what is no Error has none, as on Lambda.
+      throw error instanceof Error ? error : new Error(`a handler threw a ${typeof error}`);
+    }
   };
 }
 

@@ -1,5 +1,5 @@
 import type { HeadEntry, Heads } from '../lambdas/ports/heads.ts';
-import type { LedgerId, LedgerRecord, LedgerStore } from '../lambdas/ports/ledger-store.ts';
+import type { LedgerId, LedgerStore } from '../lambdas/ports/ledger-store.ts';
 import type { Log } from '../lambdas/ports/log.ts';
 import type { SagaIndex, SagaPage, SagaQuery, SagaSummary } from '../lambdas/ports/saga-index.ts';
 import { openRecord } from '../statemachines/ledger/chain.ts';
@@ -23,7 +23,7 @@ export class Projection implements SagaIndex {
   readonly #heads: Heads;
   readonly #log: Log;
   readonly #rows = new Map<string, Row>();
-  readonly #unflushed = new Map<string, HeadEntry>();
+  readonly #unflushed = new Set<string>();
   #flushing: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -60,7 +60,9 @@ export class Projection implements SagaIndex {
         damaged.push(id);
         continue;
       }
-      for (const record of await ledger.read(id, noted?.seq ?? 0)) this.seen(id, record);
+      for (const record of await ledger.read(id, noted?.seq ?? 0)) {
+        this.seen(id, openRecord(record), record.hash);
+      }
     }
     for (const entry of missing.values())
       damaged.push({ tenant: entry.tenant, sagaId: entry.sagaId });
@@ -68,14 +70,14 @@ export class Projection implements SagaIndex {
   }
 
   /** One event that stands. Events of one saga come in order; a repeat changes nothing. */
-  seen(id: LedgerId, record: LedgerRecord): void {
+  seen(id: LedgerId, event: SagaEvent, hash: string): void {
     const key = keyOf(id);
     const row = this.#rows.get(key);
-    if (row !== undefined && row.seq >= record.seq) return;
-    const next = rowAfter(row, id, record);
+    if (row !== undefined && row.seq >= event.seq) return;
+    const next = rowAfter(row, id, event, hash);
     if (next === undefined) return;
     this.#rows.set(key, next);
-    this.#unflushed.set(key, { ...id, seq: next.seq, hash: next.hash, json: JSON.stringify(next) });
+    this.#unflushed.add(key);
     this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
@@ -122,7 +124,11 @@ export class Projection implements SagaIndex {
   #flush(): void {
     this.#timer = undefined;
     if (this.#unflushed.size === 0) return;
-    const batch = [...this.#unflushed.values()];
+    const batch: HeadEntry[] = [];
+    for (const key of this.#unflushed) {
+      const row = this.#rows.get(key);
+      if (row !== undefined) batch.push(entryOf(row));
+    }
     this.#unflushed.clear();
     const noted = this.#heads.set(batch).catch((error: unknown) => {
       this.#log.warn('heads not noted; they are rebuilt at the next start', {
@@ -133,18 +139,35 @@ export class Projection implements SagaIndex {
   }
 }
 
-function rowAfter(row: Row | undefined, id: LedgerId, record: LedgerRecord): Row | undefined {
-  const event = openRecord(record);
+function entryOf(row: Row): HeadEntry {
+  const { tenant, sagaId, seq, hash } = row;
+  return { tenant, sagaId, seq, hash, json: JSON.stringify(row) };
+}
+
+function rowAfter(
+  row: Row | undefined,
+  id: LedgerId,
+  event: SagaEvent,
+  hash: string,
+): Row | undefined {
   const moved = {
     seq: event.seq,
-    hash: record.hash,
+    hash,
     state: event.state,
     changedAt: event.at,
     drive: event.drive,
     ...(event.dueAt === undefined ? {} : { dueAt: event.dueAt }),
   };
   if (event.type === 'saga_started') {
-    return { ...id, name: event.name, version: event.version, startedAt: event.at, ...moved };
+    const { tenant, sagaId } = id;
+    return {
+      tenant,
+      sagaId,
+      name: event.name,
+      version: event.version,
+      startedAt: event.at,
+      ...moved,
+    };
   }
   if (row === undefined) return undefined;
   const {

@@ -1,8 +1,8 @@
 import type { Clock } from '../lambdas/ports/clock.ts';
-import type { LedgerId, LedgerRecord } from '../lambdas/ports/ledger-store.ts';
+import type { LedgerId } from '../lambdas/ports/ledger-store.ts';
 import type { Log } from '../lambdas/ports/log.ts';
 import type { Sweep } from '../lambdas/sweep/sweep.ts';
-import { openRecord } from '../statemachines/ledger/chain.ts';
+import type { SagaEvent } from '../statemachines/rules/events.ts';
 
 const TICK_MS = 100;
 const SWEEP_EVERY_MS = 5_000;
@@ -39,8 +39,7 @@ export class Watch {
     return true;
   }
 
-  seen(id: LedgerId, record: LedgerRecord): void {
-    const { dueAt } = openRecord(record);
+  seen(id: LedgerId, { dueAt }: Pick<SagaEvent, 'dueAt'>): void {
     if (dueAt === undefined) this.#due.delete(keyOf(id));
     else this.follow(id, dueAt);
   }

@@ -19,6 +19,16 @@ export const MAIL_FAULTS = [
 ] as const;
 export type MailFaultName = (typeof MAIL_FAULTS)[number];
 
+/** How a message is turned away. */
+const REFUSALS = {
+  refuse_recipient: { outcome: 'refused', responseCode: 550, reply: 'No such mailbox here' },
+  temporary_refusal: { outcome: 'deferred', responseCode: 451, reply: 'Try again later' },
+  drop_before_data: { outcome: 'dropped', responseCode: 421, reply: 'Closing' },
+} as const;
+type Refusal = keyof typeof REFUSALS;
+const isRefusal = (fault: MailFaultName | undefined): fault is Refusal =>
+  fault !== undefined && fault in REFUSALS;
+
 export interface MailFaultRequest {
   readonly fault: MailFaultName;
   /** `correlationId` stands in a header: such a fault strikes after the message was sent over. */
@@ -111,32 +121,17 @@ export async function startMailSink(options: MailSinkOptions = {}): Promise<Mail
     keep(line);
   };
 
-  const take = (to: readonly string[], correlationId?: string | null) => {
-    const index = faults.findIndex(
-      ({ match }) =>
-        (match?.to === undefined || to.includes(match.to)) &&
-        (match?.correlationId === undefined || match.correlationId === correlationId),
+  const take = (
+    to: readonly string[],
+    wanted: (fault: MailFaultRequest) => boolean,
+  ): MailFaultRequest | undefined => {
+    const fault = faults.find(
+      (one) => (one.match?.to === undefined || to.includes(one.match.to)) && wanted(one),
     );
-    const fault = faults[index];
     if (fault === undefined) return undefined;
     fault.times -= 1;
-    if (fault.times === 0) faults.splice(index, 1);
+    if (fault.times === 0) faults.splice(faults.indexOf(fault), 1);
     return fault;
-  };
-  /** Faults that can strike before the message is sent over. */
-  const takeEarly = (to: string) => {
-    const early = faults.find(
-      ({ fault, match }) =>
-        (fault === 'refuse_recipient' ||
-          fault === 'temporary_refusal' ||
-          fault === 'drop_before_data') &&
-        match?.correlationId === undefined &&
-        (match?.to === undefined || match.to === to),
-    );
-    if (early === undefined) return undefined;
-    early.times -= 1;
-    if (early.times === 0) faults.splice(faults.indexOf(early), 1);
-    return early.fault;
   };
 
   const sockets = new Map<number, Socket>();
@@ -150,6 +145,17 @@ export async function startMailSink(options: MailSinkOptions = {}): Promise<Mail
     const from = senderOf(session);
     store({ kind: 'call', row: { seq: seq + 1, at: Date.now(), from, ...call } });
   };
+  const turnAway = (
+    session: SMTPServerSession,
+    fault: Refusal,
+    to: readonly string[],
+    correlationId: string | null,
+  ): Error => {
+    const { outcome, responseCode, reply } = REFUSALS[fault];
+    record(session, { outcome, fault, correlationId, message: null, to });
+    if (fault === 'drop_before_data') drop(session);
+    return Object.assign(new Error(reply), { responseCode });
+  };
 
   const server = new SMTPServer({
     authOptional: true,
@@ -157,15 +163,11 @@ export async function startMailSink(options: MailSinkOptions = {}): Promise<Mail
     disableReverseLookup: true,
     closeTimeout: 100,
     onRcptTo({ address }, session, callback) {
-      const fault = takeEarly(address);
-      if (fault === undefined) {
-        callback();
-        return;
-      }
-      const { outcome, error } = refusalOf(fault);
-      record(session, { outcome, fault, correlationId: null, message: null, to: [address] });
-      if (fault === 'drop_before_data') drop(session);
-      else callback(error);
+      const early = take(
+        [address],
+        ({ fault, match }) => isRefusal(fault) && match?.correlationId === undefined,
+      )?.fault;
+      callback(isRefusal(early) ? turnAway(session, early, [address], null) : null);
     },
     onData(stream, session, callback) {
       void receive(session, stream).then(
@@ -192,18 +194,11 @@ export async function startMailSink(options: MailSinkOptions = {}): Promise<Mail
     const { headers, body } = parse(await text(stream));
     const to = session.envelope.rcptTo.map(({ address }) => address);
     const correlationId = headers.get('x-correlation-id') ?? null;
-    const fault = take(to, correlationId);
+    const wanted = ({ match }: MailFaultRequest): boolean =>
+      match?.correlationId === undefined || match.correlationId === correlationId;
+    const fault = take(to, wanted);
     if (fault?.fault === 'slow') await sleep(fault.delayMs ?? 2_500);
-    if (
-      fault?.fault === 'refuse_recipient' ||
-      fault?.fault === 'temporary_refusal' ||
-      fault?.fault === 'drop_before_data'
-    ) {
-      const { outcome, error } = refusalOf(fault.fault);
-      record(session, { outcome, fault: fault.fault, correlationId, message: null, to });
-      if (fault.fault === 'drop_before_data') drop(session);
-      return error;
-    }
+    if (isRefusal(fault?.fault)) return turnAway(session, fault.fault, to, correlationId);
     const message: MailMessage = {
       seq: seq + 1,
       at: Date.now(),
@@ -245,19 +240,6 @@ export async function startMailSink(options: MailSinkOptions = {}): Promise<Mail
       if (file !== undefined) closeSync(file);
     },
   };
-}
-
-function refusalOf(fault: 'refuse_recipient' | 'temporary_refusal' | 'drop_before_data'): {
-  readonly outcome: MailCall['outcome'];
-  readonly error: Error;
-} {
-  const replies = {
-    refuse_recipient: { outcome: 'refused', code: 550, text: 'No such mailbox here' },
-    temporary_refusal: { outcome: 'deferred', code: 451, text: 'Try again later' },
-    drop_before_data: { outcome: 'dropped', code: 421, text: 'Closing' },
-  } as const;
-  const { outcome, code, text: reply } = replies[fault];
-  return { outcome, error: Object.assign(new Error(reply), { responseCode: code }) };
 }
 
 function senderOf(session: SMTPServerSession): string {

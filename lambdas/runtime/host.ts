@@ -1,6 +1,8 @@
+import type { SagaEvent } from '../../statemachines/rules/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DriveStarter } from '../ports/drive-starter.ts';
 import type { Entropy } from '../ports/entropy.ts';
+import type { LedgerId } from '../ports/ledger-store.ts';
 import type { Log } from '../ports/log.ts';
 import type { Stores } from '../ports/stores.ts';
 
@@ -12,4 +14,6 @@ export interface Host {
   readonly log: Log;
   /** Absent where the role may not start executions (tool Lambdas): `dueAt` covers the drive. */
   readonly drives?: DriveStarter;
+  /** Told of every event this process added, once it stands: the in-process counterpart of the ledger's stream. */
+  readonly appended?: (id: LedgerId, event: SagaEvent, hash: string) => void;
 }

@@ -9,7 +9,7 @@ import type { Command, Verdict } from '../../statemachines/rules/commands.ts';
 import { decide } from '../../statemachines/rules/decide.ts';
 import type { SagaEvent } from '../../statemachines/rules/events.ts';
 import { evolve } from '../../statemachines/rules/evolve.ts';
-import { SKEW_MS } from '../../statemachines/rules/protocol.ts';
+import { DRIVE_CHECK_MS, SKEW_MS } from '../../statemachines/rules/protocol.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import type { LedgerId, LedgerRecord } from '../ports/ledger-store.ts';
 import { StoreUnavailable } from '../ports/ledger-store.ts';
@@ -31,6 +31,8 @@ export interface Written {
 const DEFAULT_PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
+/** A drive's start that takes longer than this is not waited for. */
+const START_PATIENCE_MS = 2_000;
 
 /**
  * The one writer of ledgers: read, decide, append at `seq + 1`; where that place is taken, read on and
@@ -66,28 +68,24 @@ export class SagaLedger {
     let registeredAt = command.kind === 'start' ? command.event.registeredAt : undefined;
     for (let tries = 0; ; tries += 1) {
       try {
-        const before = await this.#read(id);
+        const first = tries === 0;
+        const known = first ? this.#cache.get(id) : undefined;
+        const head = known ?? (await this.#read(id));
         // An append whose answer was lost may stand after all.
-        const mine =
-          tries === 0 ? undefined : before?.recent.find((entry) => entry.nonce === nonce);
-        if (before !== undefined && mine !== undefined) {
-          return await this.#written(id, mine.event, before.state, undefined);
+        const mine = first ? undefined : head?.recent.find((entry) => entry.nonce === nonce);
+        if (head !== undefined && mine !== undefined) {
+          return await this.#written(id, mine.event, head, undefined);
         }
-        const head = before;
         const verdict = decide(head?.state, command, { now: clock.now(), actor: options.actor });
-        if (verdict.kind !== 'append') return { verdict, state: head?.state };
-        const { event } = verdict;
-        registeredAt = await this.#register(id, event, head, registeredAt);
-        const sealed = sealEvent(head?.hash ?? genesisHash(id.tenant, id.sagaId), event);
-        const record: LedgerRecord = { ...sealed, nonce };
-        const result = await this.#host.stores.ledger.append(id, record);
-        if (result.kind === 'appended' || result.standing.nonce === nonce) {
-          const stands = result.kind === 'appended' ? record : result.standing;
-          const own = result.kind === 'appended' ? event : openRecord(stands);
-          const state = evolve(head?.state, own);
-          this.#cache.set(id, extend(head, state, stands.hash, [{ nonce, event: own }]));
-          return await this.#written(id, own, state, head?.state);
+        if (verdict.kind !== 'append') {
+          // A remembered fold is good enough to append on, since the append itself is conditional; to
+          // say no it must be read anew.
+          if (known === undefined) return { verdict, state: head?.state };
+          continue;
         }
+        registeredAt = await this.#register(id, verdict.event, head, registeredAt);
+        const written = await this.#append(id, verdict, head, nonce);
+        if (written !== undefined) return written;
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || clock.now() >= deadlineAt) throw error;
         await clock.sleep(this.#pause(tries, error.throttled));
@@ -98,6 +96,27 @@ export class SagaLedger {
       }
       if (tries > 0) await clock.sleep(this.#pause(tries, false));
     }
+  }
+
+  /** Nothing where another writer's event took the place. */
+  async #append(
+    id: LedgerId,
+    verdict: Extract<Verdict, { kind: 'append' }>,
+    head: FoldedHead | undefined,
+    nonce: string,
+  ): Promise<Written | undefined> {
+    const { event } = verdict;
+    const sealed = sealEvent(head?.hash ?? genesisHash(id.tenant, id.sagaId), event);
+    const record: LedgerRecord = { ...sealed, nonce };
+    const result = await this.#host.stores.ledger.append(id, record);
+    if (result.kind === 'conflict' && result.standing.nonce !== nonce) return undefined;
+    const same = result.kind === 'appended' || result.standing.hash === record.hash;
+    const stands = result.kind === 'appended' ? record : result.standing;
+    const own = same ? event : openRecord(stands);
+    const state = same ? verdict.after : evolve(head?.state, own);
+    const next = extend(head, state, stands.hash, [{ nonce, event: own }]);
+    this.#cache.set(id, next);
+    return this.#written(id, own, next, head?.state);
   }
 
   /** An event wakes somebody only if a due entry stands before it does (design: registry). */
@@ -120,36 +139,51 @@ export class SagaLedger {
     const wakes = head?.state.drive === 'parked' && event.drive === 'running';
     if (!wakes || event.dueAt === undefined) return registeredAt;
     if (registeredAt !== undefined && clock.now() < registeredAt - SKEW_MS) return registeredAt;
-    await stores.registry.add({ ...id, dueAt: event.dueAt });
-    return event.dueAt;
+    // The drive may park for sooner than its present due time, a lease's end: it is looked at by then.
+    const dueAt = Math.min(event.dueAt, clock.now() + DRIVE_CHECK_MS);
+    await stores.registry.add({ ...id, dueAt });
+    return dueAt;
   }
 
   async #written(
     id: LedgerId,
     event: SagaEvent,
-    state: SagaState,
+    head: FoldedHead,
     before: SagaState | undefined,
   ): Promise<Written> {
+    const { state } = head;
+    this.#host.appended?.(id, event, head.hash);
     // Without the state before, a drive may be started a second time: its name exists, so nothing happens.
     const granted = before === undefined || event.epoch > before.epoch;
     if (granted && event.drive === 'running') await this.#start(id, state);
     if (event.dueAt === undefined) await this.#unregister(id, state);
-    return { verdict: { kind: 'append', event }, state };
+    return { verdict: { kind: 'append', event, after: state }, state };
   }
 
-  /** Lost starts are covered by `dueAt`, so a failure here is only worth a line. */
+  /**
+   * Lost starts are covered by `dueAt`, so a failure here is only worth a line. A slow one is not
+   * waited for either: whoever wrote the event gets its answer, and the start goes on beside it.
+   */
   async #start(id: LedgerId, state: SagaState): Promise<void> {
-    const { drives, log } = this.#host;
+    const { drives, log, clock } = this.#host;
     if (drives === undefined) return;
-    try {
-      await drives.start({ ...id, epoch: state.epoch, machine: state.machine });
-    } catch (error) {
-      log.warn('drive not started; the sweep will find the saga', {
-        sagaId: id.sagaId,
-        epoch: state.epoch,
-        error: error instanceof Error ? error.name : 'unknown',
-      });
-    }
+    const begin = async (): Promise<void> => {
+      try {
+        await drives.start({ ...id, epoch: state.epoch, machine: state.machine });
+      } catch (error) {
+        log.warn('drive not started; the sweep will find the saga', {
+          sagaId: id.sagaId,
+          epoch: state.epoch,
+          error: error instanceof Error ? error.name : 'unknown',
+        });
+      }
+    };
+    let forget = (): void => {};
+    const patience = new Promise<void>((resolve) => {
+      forget = clock.timer(START_PATIENCE_MS, resolve);
+    });
+    await Promise.race([begin(), patience]);
+    forget();
   }
 
   async #unregister(id: LedgerId, state: SagaState): Promise<void> {

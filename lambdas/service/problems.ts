@@ -5,6 +5,8 @@ export const PROBLEMS = {
   'key-missing': 400,
   'key-invalid': 400,
   'body-invalid': 400,
+  'query-invalid': 400,
+  'content-type-unknown': 415,
   'input-invalid': 422,
   'input-too-large': 413,
   'key-reused': 422,

@@ -1,3 +1,4 @@
+import { RECONCILE_LIMIT_MS } from '../../statemachines/asl/timeouts.ts';
 import type { ExternalIds, StepClaimed } from '../../statemachines/rules/events.ts';
 import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
 import { type Answer, answerKind } from './answers.ts';
@@ -32,6 +33,7 @@ export async function ask(
     attemptNonce: attempt.nonce,
     round: current.round,
   };
+  const askedAt = job.host.clock.now();
   const answer = await askProvider({ ...job, args }, current.externalIds, named);
   const options = { actor: 'drive', deadlineAt: job.invocation.endsAt };
   if (answer.kind === 'committed') {
@@ -48,6 +50,7 @@ export async function ask(
       attempt: attempt.number,
       attemptNonce: attempt.nonce,
       answer: answer.kind,
+      askedAt,
       via: 'reconcile',
       call: job.call,
       ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
@@ -65,7 +68,7 @@ export async function askProvider(
 ): Promise<ProviderAnswer> {
   const { clock, log } = job.host;
   const deadlineAt = Math.min(
-    clock.now() + job.call.timeoutMs,
+    clock.now() + Math.min(job.call.timeoutMs, RECONCILE_LIMIT_MS),
     job.invocation.endsAt - RECORDING_MS,
   );
   const question = {

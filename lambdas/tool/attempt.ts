@@ -3,6 +3,7 @@ import { sensitiveValues } from '../../statemachines/language/sensitive.ts';
 import { redactText } from '../../statemachines/ledger/redact.ts';
 import type { Outcome } from '../../statemachines/rules/commands.ts';
 import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/events.ts';
+import { MAX_IDLE_PAUSE_MS } from '../../statemachines/rules/protocol.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import { actionOf } from '../../statemachines/rules/view.ts';
 import type { Log } from '../ports/log.ts';
@@ -46,9 +47,9 @@ export async function attempt(job: Job, state: SagaState): Promise<'done' | 'aga
     return fail(job, state, { failure: 'retryable', code: 'not_called', message });
   }
   log.info('call', { key: claimed.key });
-  const ran = await runUntil(clock, claimed.deadlineAt, (signal) =>
-    invoke(job, callOf(job, signal)),
-  );
+  // By its own clock no call takes longer than its timeout, even where the claim is dated ahead of it.
+  const until = Math.min(claimed.deadlineAt, clock.now() + job.call.timeoutMs);
+  const ran = await runUntil(clock, until, (signal) => invoke(job, callOf(job, signal)));
   switch (ran.kind) {
     case 'answered':
       return answered(job, ran.value, 'call');
@@ -232,15 +233,27 @@ function pause(job: Job, state: SagaState, failure: Classified): number {
   const step = state.steps.get(job.request.step);
   const spent = (step === undefined ? undefined : actionOf(step, job.action))?.spent ?? 1;
   const { backoffMs, maxBackoffMs } = job.call.retry;
-  const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(30, Math.max(0, spent - 1)));
+  // Past its budget only a step after the pivot goes on, and it must not hammer its provider for days.
+  const longest = spent < job.call.retry.maxAttempts ? maxBackoffMs : MAX_IDLE_PAUSE_MS;
+  const full = Math.min(longest, backoffMs * 2 ** Math.min(30, Math.max(0, spent - 1)));
   const jittered = full / 2 + (full / 2) * job.host.entropy.fraction();
   return Math.round(Math.max(jittered, failure.retryAfterMs ?? 0));
 }
 
 function redacted(job: Job, message: string): string {
-  const secrets =
-    job.action === 'forward' ? sensitiveValues(job.tool.contract.input, job.args) : [];
-  return redactText(message, { secrets });
+  return redactText(message, { secrets: secretsOf(job) });
+}
+
+/** What the contract marks as sensitive in the arguments that were sent. */
+function secretsOf(job: Job): string[] {
+  const { contract } = job.tool;
+  if (job.action === 'forward') return sensitiveValues(contract.input, job.args);
+  if (job.action !== 'contain') {
+    const undo = contract.compensate;
+    return undo === undefined ? [] : sensitiveValues(undo.input, job.args);
+  }
+  const { input, output } = job.args as { readonly input: unknown; readonly output: unknown };
+  return [...sensitiveValues(contract.input, input), ...sensitiveValues(contract.output, output)];
 }
 
 function nameOf(

@@ -1,4 +1,5 @@
 import * as errors from '../../statemachines/asl/error-names.ts';
+import { INLINE_WAIT_MS } from '../../statemachines/asl/timeouts.ts';
 import type { AnySaga, DefinedStep } from '../../statemachines/language/saga.ts';
 import type { StepPlan } from '../../statemachines/plan/plan.ts';
 import type { Claim, Rejection } from '../../statemachines/rules/commands.ts';
@@ -17,9 +18,6 @@ import type { ImplementedTool } from './implementation.ts';
 import type { Invocation, ToolAnswer, ToolRequest } from './request.ts';
 import { ArgumentsRefused, buildArguments, loadArguments } from './values.ts';
 
-/** Pauses up to this long are waited for inside the invocation; longer ones park the saga. */
-export const INLINE_WAIT_MS = 3_000;
-
 /** Kept free at the end of an invocation for recording an outcome. */
 const RECORDING_MS = 500;
 
@@ -37,6 +35,8 @@ interface Work {
   readonly saga: AnySaga;
   readonly step: DefinedStep;
   readonly planned: StepPlan;
+  /** Spent on pauses so far in this invocation. */
+  waitedMs: number;
 }
 
 /** Serves one tool: moves one step of one saga, forward or back, as far as the ledger allows. */
@@ -312,11 +312,12 @@ export class ToolRuntime {
 
   async #waitInline(work: Work, until: number): Promise<boolean> {
     const { clock } = this.#host;
-    const pause = until - clock.now();
+    const pause = Math.max(0, until - clock.now());
     const soft = softDeadline(work);
     const wakes = Math.max(until, clock.now());
-    if (pause > INLINE_WAIT_MS || wakes + RECORDING_MS > soft) return false;
-    await clock.sleep(Math.max(0, pause));
+    if (work.waitedMs + pause > INLINE_WAIT_MS || wakes + RECORDING_MS > soft) return false;
+    work.waitedMs += pause;
+    await clock.sleep(pause);
     return true;
   }
 
@@ -340,7 +341,7 @@ export class ToolRuntime {
         `tool "${contract.name}" does not serve step "${request.step}" of saga "${request.saga}": give the definition to its handler`,
       );
     }
-    return { request, invocation, saga, step, planned };
+    return { request, invocation, saga, step, planned, waitedMs: 0 };
   }
 }
 

@@ -114,7 +114,7 @@ export function checked(schema: Schema, value: unknown, what: string): unknown {
  * The checked value where checking it again gives the same (so members the schema does not know are
  * not kept); else the value as given, since a schema that transforms must meet it again untransformed.
  */
-function storable(schema: Schema, given: unknown, value: unknown): unknown {
+export function storable(schema: Schema, given: unknown, value: unknown): unknown {
   const again = safeParse(schema, value);
   return again.success && isDeepStrictEqual(again.data, value) && isPlain(value) ? value : given;
 }

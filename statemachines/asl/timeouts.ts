@@ -11,15 +11,15 @@ import type { StepPlan } from '../plan/plan.ts';
  *   Lambda   = the longest of its tool's actions
  *   Task     = its Lambda + 5 s, so that the Lambda ends first and leaves its own error
  *
- * With 4 minutes, the most an Express saga may declare: 240 + 20 + 15 + 10 + 5 = 290 s, below the
- * 300 s of an Express execution. With 14 minutes, the most at all: 840 + 45 = 885 s, below the
+ * With 4 minutes, the most an Express saga may declare: 240 + 20 + 5 + 10 + 5 = 280 s, below the
+ * 300 s of an Express execution. With 14 minutes, the most at all: 840 + 35 = 875 s, below the
  * 900 s of a Lambda.
  */
 
 /** What one question "what became of it?" may take. */
 export const RECONCILE_LIMIT_MS = 10_000;
-/** What an invocation may spend on a lease or a short back-off before it parks the drive instead. */
-export const INLINE_WAIT_MS = 15_000;
+/** What an invocation may spend, in all, on short pauses before it parks the drive instead. */
+export const INLINE_WAIT_MS = 5_000;
 /** Cold start, reads and appends, with retries of the store. */
 export const LEDGER_TIME_MS = 10_000;
 /** From the Lambda's own timeout to the Task's. */

@@ -39,6 +39,8 @@ export function refuse(state: SagaState, command: Refuse, context: Context): Ver
   const action = step === undefined ? undefined : actionOf(step, command.action);
   if (action !== undefined && (isDone(action) || action.status === 'failed'))
     return { kind: 'already' };
+  // An attempt of it is under way or in doubt: its arguments were good once, and no refusal undoes it.
+  if (action !== undefined && isUnresolved(action)) return reject({ reason: 'held' });
   if (step !== undefined) {
     const gate =
       command.action === 'forward'

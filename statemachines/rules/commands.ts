@@ -12,6 +12,7 @@ import type {
   StepCommitted,
   Stored,
 } from './events.ts';
+import type { SagaState } from './state.ts';
 
 /** Who asks, and what its clock says. */
 export interface Context {
@@ -65,6 +66,8 @@ export type Outcome =
   | ({
       readonly kind: 'reconcile';
       readonly answer: 'absent' | 'pending' | 'unknown';
+      /** When the provider was asked: what it did not know then may have landed since. Default: now. */
+      readonly askedAt?: number;
       readonly via: 'call' | 'reconcile';
       readonly externalIds?: ExternalIds;
       readonly askAgainInMs?: number;
@@ -171,7 +174,8 @@ export type Rejection =
   | { readonly reason: 'conflict'; readonly explanation: string; readonly until?: number };
 
 export type Verdict =
-  | { readonly kind: 'append'; readonly event: SagaEvent }
+  /** `after` is the saga once the event stands. */
+  | { readonly kind: 'append'; readonly event: SagaEvent; readonly after: SagaState }
   /** It stands already (a repeat, or a race lost to the same fact): treat as success. */
   | { readonly kind: 'already' }
   /** A Task may go on to this place. */

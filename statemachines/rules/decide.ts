@@ -2,6 +2,7 @@ import { claim, mark, refuse, reject } from './claim.ts';
 import type { Command, Context, Start, Verdict } from './commands.ts';
 import { assess, begin, complete, openReview, ownsDrive, park } from './drive.ts';
 import type { SagaEvent } from './events.ts';
+import { evolve } from './evolve.ts';
 import { outcome } from './outcome.ts';
 import { cancel, decideReview, erase, grant, resume, suggest } from './outside.ts';
 import { DRIVE_CHECK_MS } from './protocol.ts';
@@ -14,9 +15,9 @@ import type { SagaState } from './state.ts';
  */
 export function decide(state: SagaState | undefined, command: Command, context: Context): Verdict {
   if (command.kind === 'start') {
-    return state === undefined
-      ? { kind: 'append', event: firstEvent(command, context) }
-      : { kind: 'already' };
+    if (state !== undefined) return { kind: 'already' };
+    const event = firstEvent(command, context);
+    return { kind: 'append', event, after: evolve(undefined, event) };
   }
   if (state === undefined) return reject({ reason: 'not_found' });
   switch (command.kind) {

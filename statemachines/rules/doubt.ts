@@ -50,7 +50,8 @@ export function dedupeNow(call: CallPolicy, action: ActionState, now: number): D
 
 /** An attempt in doubt may land until then; before, `absent` means `pending`. */
 export function settledAt(action: ActionState): number {
-  return action.attempt === undefined ? 0 : action.attempt.settleUntil + SKEW_MS;
+  if (action.attempt === undefined) return 0;
+  return Math.max(action.attempt.settleUntil, action.suspectUntil ?? 0) + SKEW_MS;
 }
 
 /** Growing pauses between two questions; the provider's own wish counts if it is longer. */

@@ -1,3 +1,4 @@
+import type { CallPolicy } from '../language/effects.ts';
 import type { SagaPlan } from '../plan/plan.ts';
 import { driftOf, reject } from './claim.ts';
 import type { Command, Context, Draft, Verdict } from './commands.ts';
@@ -67,9 +68,14 @@ function assessForward(state: SagaState, command: Drive<'assess'>, context: Cont
   if (held.length > 0) {
     return openReview(state, plan.reviewMs, 'held_by_tool', held, explainHeld(held), context);
   }
-  const lost = open.filter((step) => unaskable(step.forward, forwardCall(plan, step), now, true));
+  const lost = open.filter((step) => {
+    const call = forwardCall(plan, step);
+    return unaskable(step.forward, isEndless(plan, step) ? withoutLimit(call) : call, now, true);
+  });
   if (lost.length > 0) return unknownOutcome(state, plan, lost, context);
-  const spent = open.filter((step) => isSpent(step.forward, forwardCall(plan, step)));
+  const spent = open.filter(
+    (step) => !isEndless(plan, step) && isSpent(step.forward, forwardCall(plan, step)),
+  );
   const first = spent[0];
   if (first !== undefined) return spentBudget(state, plan, first, context);
   const live = open.some((step) => isLive(step.forward, now));
@@ -168,7 +174,7 @@ export function lateIncident(extra: readonly StepState[]): Draft {
 /** In doubt, not live, and nothing but a person can resolve it. */
 export function unaskable(
   action: ActionState,
-  call: Parameters<typeof doubtPath>[1] | undefined,
+  call: CallPolicy | undefined,
   now: number,
   mayResend: boolean,
 ): boolean {
@@ -178,10 +184,7 @@ export function unaskable(
   return path.kind === 'resend' && action.spent >= call.retry.maxAttempts;
 }
 
-export function isSpent(
-  action: ActionState,
-  call: Parameters<typeof doubtPath>[1] | undefined,
-): boolean {
+export function isSpent(action: ActionState, call: CallPolicy | undefined): boolean {
   return (
     call !== undefined && action.status === 'retrying' && action.spent >= call.retry.maxAttempts
   );
@@ -191,11 +194,18 @@ export function ownsDrive(state: SagaState, epoch: number): boolean {
   return !isFinal(state) && state.drive === 'running' && state.epoch === epoch;
 }
 
-function forwardCall(
-  plan: SagaPlan,
-  step: StepState,
-): SagaPlan['steps'][number]['forward'] | undefined {
+function forwardCall(plan: SagaPlan, step: StepState): CallPolicy | undefined {
   return plan.steps.find((candidate) => candidate.name === step.record.name)?.forward;
+}
+
+/** Steps after the pivot retry until they finish (see `claim`). */
+function isEndless(plan: SagaPlan, step: StepState): boolean {
+  return plan.steps.find((candidate) => candidate.name === step.record.name)?.afterPivot === true;
+}
+
+function withoutLimit(call: CallPolicy | undefined): CallPolicy | undefined {
+  if (call === undefined) return undefined;
+  return { ...call, retry: { ...call.retry, maxAttempts: Number.POSITIVE_INFINITY } };
 }
 
 function later(time: number | undefined, now: number): boolean {

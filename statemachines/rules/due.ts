@@ -9,14 +9,18 @@ import { isFinal, isUnresolved, pivotCommitted } from './view.ts';
 export function dueAfter(state: SagaState): number | undefined {
   if (isFinal(state)) return undefined;
   if (state.drive === 'running') {
-    const leases = actions(state).flatMap(leaseEnd);
+    // A lease that is over no longer protects anybody, so it does not call for another drive either.
+    const leases = actions(state)
+      .flatMap(leaseEnd)
+      .filter((end) => end > state.at);
     return leases.length === 0 ? state.at + DRIVE_CHECK_MS : Math.min(...leases);
   }
   if (state.review !== undefined) return state.review.remindAt;
-  const times = actions(state).flatMap((action) => [
-    ...leaseEnd(action),
-    ...wakeTimes(state, action),
-  ]);
+  // What a drive found due and could not move is not due again at once.
+  const soonest = state.progress > 0 ? state.at : state.at + idlePause(state.idleDrives);
+  const times = actions(state)
+    .flatMap((action) => [...leaseEnd(action), ...wakeTimes(state, action)])
+    .map((time) => (time > state.at ? time : soonest));
   if (state.parked === 'retry') times.push(state.at + idlePause(state.idleDrives));
   if (state.halt === undefined && state.start.deadlineAt !== undefined && !pivotCommitted(state)) {
     times.push(state.start.deadlineAt);

@@ -15,9 +15,10 @@ import type {
   StepReconciled,
 } from './events.ts';
 import { FINAL_STATES, PROTOCOL } from './events.ts';
+import { SKEW_MS } from './protocol.ts';
 import type { ActionState, Halt, SagaState, StepState } from './state.ts';
 import { freshAction } from './state.ts';
-import { actionOf, isDone, pivotCommitted, stepsInOrder } from './view.ts';
+import { actionOf, isDone, isUnresolved, pivotCommitted, stepsInOrder } from './view.ts';
 
 /**
  * The state after one event. Total over every event that `decide` can write; an event of an unknown
@@ -32,7 +33,8 @@ export function evolve(state: SagaState | undefined, event: SagaEvent): SagaStat
   }
   const changed = applyBody(state, event);
   const granted = event.epoch > state.epoch;
-  const isPark = event.type === 'drive_parked';
+  // Neither the drive's own park nor somebody's advice is progress.
+  const still = event.type === 'drive_parked' || event.type === 'suggestion_recorded';
   return {
     ...changed,
     seq: event.seq,
@@ -42,7 +44,7 @@ export function evolve(state: SagaState | undefined, event: SagaEvent): SagaStat
     epoch: event.epoch,
     dueAt: event.dueAt,
     parked: event.drive === 'parked' ? changed.parked : undefined,
-    progress: granted ? 0 : isPark ? state.progress : state.progress + 1,
+    progress: granted ? 0 : still ? state.progress : state.progress + 1,
   };
 }
 
@@ -97,7 +99,7 @@ function applyBody(state: SagaState, event: SagaEvent): SagaState {
     case 'step_claimed':
       return claimed(state, event);
     case 'step_committed':
-      return committed(state, event, event);
+      return withoutMootReview(committed(state, event, event));
     case 'step_failed':
       return failed(state, event, event);
     case 'step_in_doubt':
@@ -109,7 +111,8 @@ function applyBody(state: SagaState, event: SagaEvent): SagaState {
     case 'saga_halted':
       return halt(state, event, event.reason, event.step, event.code);
     case 'cancel_requested':
-      return halt(state, event, 'cancelled');
+      // What a person was asked about going forward is moot; recovery asks its own questions.
+      return { ...halt(state, event, 'cancelled'), review: undefined };
     case 'recovery_planned':
       return { ...state, plan: event.plan };
     case 'drive_parked':
@@ -179,6 +182,7 @@ function claimed(state: SagaState, event: SagaEvent & StepClaimed): SagaState {
     spent: current.spent + 1,
     round: event.round,
     roundSince: current.round === event.round ? (current.roundSince ?? event.at) : event.at,
+    suspectUntil: current.round === event.round ? suspectUntil(current) : undefined,
     args: event.args ?? current.args,
     retryAt: undefined,
     askAt: undefined,
@@ -197,6 +201,25 @@ function claimed(state: SagaState, event: SagaEvent & StepClaimed): SagaState {
   }));
 }
 
+/** A person was asked what became of a call; meanwhile it told so itself. */
+function withoutMootReview(state: SagaState): SagaState {
+  const { review } = state;
+  if (review?.reason !== 'unknown_outcome' && review?.reason !== 'pending_too_long') return state;
+  const open = review.steps.some((name) => {
+    const step = state.steps.get(name);
+    return [step?.forward, step?.recovery].some(
+      (action) => action !== undefined && isUnresolved(action),
+    );
+  });
+  return open ? state : { ...state, review: undefined };
+}
+
+/** A claim over an attempt in doubt sends the call again; the doubt about the first one remains. */
+function suspectUntil(current: ActionState): number | undefined {
+  if (!isUnresolved(current) || current.attempt === undefined) return current.suspectUntil;
+  return Math.max(current.suspectUntil ?? 0, current.attempt.settleUntil);
+}
+
 function committed(state: SagaState, event: StepCommitted, head: Head): SagaState {
   const next = withAction(state, event.step, event.action, (current) => ({
     ...current,
@@ -206,6 +229,7 @@ function committed(state: SagaState, event: StepCommitted, head: Head): SagaStat
     retryAt: undefined,
     askAt: undefined,
     unsettledSince: undefined,
+    suspectUntil: undefined,
     commit: {
       seq: head.seq,
       at: head.at,
@@ -230,8 +254,13 @@ function committed(state: SagaState, event: StepCommitted, head: Head): SagaStat
  * saga goes forward, unless something was already undone (then only an incident tells the truth).
  */
 function pivotStands(state: SagaState): SagaState {
-  const undone = stepsInOrder(state).some((step) => (step.recovery?.attempts ?? 0) > 0);
+  const undone = stepsInOrder(state).some(
+    (step) => (step.recovery?.attempts ?? 0) > 0 || isDone(step.recovery),
+  );
   if (undone || state.halt === undefined || state.halt.afterPivot) return state;
+  const unusable = stepsInOrder(state).some((step) => step.forward.commit?.defect !== undefined);
+  // An answer nobody can use stays one: there is no way forward from it.
+  if (unusable) return { ...state, halt: { ...state.halt, afterPivot: true }, plan: undefined };
   const steps = new Map(state.steps);
   for (const [name, step] of steps) {
     if (step.forward.status === 'failed') {
@@ -243,23 +272,46 @@ function pivotStands(state: SagaState): SagaState {
 
 function failed(state: SagaState, event: StepFailed, head: Head): SagaState {
   const final = event.failure !== 'retryable';
-  const next = withAction(state, event.step, event.action, (current) => ({
-    ...current,
-    status: final ? 'failed' : 'retrying',
-    retryAt: event.retryAt,
-    askAt: undefined,
-    failure: {
+  let doubtful = false;
+  const next = withAction(state, event.step, event.action, (current) => {
+    const failure = {
       seq: head.seq,
       at: head.at,
       class: event.failure,
       code: event.code,
       message: event.message,
-    },
-  }));
+    };
+    const askAt = doubtAfter(current, event);
+    if (askAt !== undefined) {
+      doubtful = true;
+      const unsettledSince = current.unsettledSince ?? head.at;
+      return { ...current, status: 'in_doubt', askAt, unsettledSince, failure };
+    }
+    return {
+      ...current,
+      status: final ? 'failed' : 'retrying',
+      retryAt: event.retryAt,
+      askAt: undefined,
+      suspectUntil: undefined,
+      failure,
+    };
+  });
   const halts =
+    !doubtful &&
     event.action === 'forward' &&
     (event.failure === 'terminal_compensate' || event.failure === 'irreversible_incident');
   return halts ? halt(next, head, 'step_failed', event.step, event.code) : next;
+}
+
+/**
+ * This attempt failed, but an earlier one of its round may have taken effect or still do: when to send
+ * it again. A final refusal counts once it was given to a call made after the earlier one could land.
+ */
+function doubtAfter(current: ActionState, event: StepFailed): number | undefined {
+  if (current.suspectUntil === undefined || current.attempt === undefined) return undefined;
+  const settledAt = current.suspectUntil + SKEW_MS;
+  if (event.failure === 'retryable') return event.retryAt ?? settledAt;
+  return current.attempt.claimedAt < settledAt ? settledAt : undefined;
 }
 
 function inDoubt(state: SagaState, event: StepInDoubt, at: number): SagaState {
@@ -287,6 +339,7 @@ function reconciled(state: SagaState, event: StepReconciled, at: number): SagaSt
         status: 'retrying',
         round: current.round + 1,
         roundSince: undefined,
+        suspectUntil: undefined,
         retryAt: undefined,
         askAt: undefined,
         asks: 0,
@@ -374,7 +427,9 @@ function drive(state: SagaState, event: DriveGranted): SagaState {
   };
   // Replaced by the sweep without having written anything: it counts as a try, like an idle park.
   const vanished = event.reason === 'due' && state.drive === 'running' && state.progress === 0;
-  const next = { ...state, ...named, idleDrives: state.idleDrives + (vanished ? 1 : 0) };
+  const moved = state.drive === 'running' && state.progress > 0;
+  const idleDrives = moved ? 0 : state.idleDrives + (vanished ? 1 : 0);
+  const next = { ...state, ...named, idleDrives };
   return event.reason === 'resume' ? reopen(next) : next;
 }
 
@@ -399,7 +454,13 @@ function reopen(state: SagaState): SagaState {
 function reopened(action: ActionState): ActionState {
   const next = asked({ ...action, spent: 0 });
   return action.status === 'failed'
-    ? { ...next, status: 'retrying', round: action.round + 1, retryAt: undefined }
+    ? {
+        ...next,
+        status: 'retrying',
+        round: action.round + 1,
+        roundSince: undefined,
+        retryAt: undefined,
+      }
     : next;
 }
 

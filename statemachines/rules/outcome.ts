@@ -136,7 +136,7 @@ function reconcile(
 ): Verdict {
   if (!isCurrent(action, command.attemptNonce)) return { kind: 'already' };
   const now = Math.max(context.now, state.at);
-  const settled = now >= settledAt(action);
+  const settled = Math.min(now, command.askedAt ?? now) >= settledAt(action);
   const absent = command.answer === 'absent' && settled;
   // Inside the settle window the call may still land: "absent" is not yet an answer (invariant 3).
   const answer = absent ? 'absent' : command.answer === 'unknown' ? 'unknown' : 'pending';
@@ -167,9 +167,15 @@ function askTime(
   const now = Math.max(context.now, state.at);
   if (!command.call.reconcile) {
     if (command.kind === 'doubt' && command.answer === undefined) {
-      // Sent again under its key after a pause; where that is not safe nobody can be asked.
+      // Sent again under its key after a pause; where that is not safe nobody can be asked. Each claim
+      // begins to count questions anew, so the pauses grow by claims.
       return command.call.dedupe === 'key'
-        ? nextAskAt(action, command.call, now, undefined)
+        ? nextAskAt(
+            { ...action, asks: Math.max(0, action.spent - 1) },
+            command.call,
+            now,
+            undefined,
+          )
         : undefined;
     }
     return nextAskAt(action, command.call, now, command.askAgainInMs);

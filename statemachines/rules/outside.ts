@@ -1,5 +1,6 @@
 import { reject } from './claim.ts';
 import type { Command, Context, ReviewDecision, Verdict } from './commands.ts';
+import { settledAt } from './doubt.ts';
 import { openReview } from './drive.ts';
 import { MAX_IDLE_DRIVES, SKEW_MS } from './protocol.ts';
 import { append } from './stamp.ts';
@@ -10,6 +11,7 @@ import {
   isFinal,
   isLive,
   isRecovered,
+  isUnresolved,
   pivotCommitted,
   pivotInDoubt,
 } from './view.ts';
@@ -88,7 +90,32 @@ export function decideReview(state: SagaState, command: Of<'decide'>, context: C
   const problem =
     decision.decision === 'close' ? closeProblem(state, decision) : reviewProblem(state, command);
   if (problem !== undefined) return conflict(problem);
+  const until = tooEarly(state, decision, context.now);
+  if (until !== undefined) {
+    return conflict(
+      'a call of this step may still take effect; answer when it no longer can',
+      until,
+    );
+  }
   return append(state, { type: 'review_decided', review: command.review, ...decision }, context);
+}
+
+/**
+ * Nobody can say "absent" or "nothing stands" of a call that may still land (invariants 3 and 9): until
+ * when to wait, or nothing.
+ */
+function tooEarly(state: SagaState, decision: ReviewDecision, now: number): number | undefined {
+  const step = decision.step === undefined ? undefined : state.steps.get(decision.step);
+  if (step === undefined) return undefined;
+  const absent = decision.decision === 'answer' && decision.answer === 'absent';
+  const named = absent && decision.action !== undefined ? [actionOf(step, decision.action)] : [];
+  const all = decision.decision === 'resolve' ? [step.forward, step.recovery] : named;
+  const ends = all.flatMap((action) => {
+    if (action === undefined || !isUnresolved(action)) return [];
+    const until = Math.max(settledAt(action), (action.attempt?.leaseUntil ?? 0) + SKEW_MS);
+    return now < until ? [until] : [];
+  });
+  return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
 function closeProblem(state: SagaState, decision: ReviewDecision): string | undefined {

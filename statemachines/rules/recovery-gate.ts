@@ -29,7 +29,7 @@ export function turn(state: SagaState, entry: RecoveryEntry): Rejection | undefi
   return ready ? undefined : { reason: 'not_ready' };
 }
 
-/** The plan costs more than recovery may spend without a person's word. */
+/** The plan costs more than recovery may spend without a person's word. Without a ceiling it may spend what it must. */
 export function needsApproval(state: SagaState): boolean {
   const { plan, approval } = state;
   if (plan === undefined || plan.estimateMinor === 0) return false;
@@ -41,8 +41,9 @@ export function needsApproval(state: SagaState): boolean {
   }, 0);
   if (owed === 0) return false;
   const { ceiling } = state.start;
+  if (ceiling === undefined) return false;
   const allowed = Math.max(
-    ceiling !== undefined && ceiling.currency === plan.currency ? ceiling.costMinor : 0,
+    ceiling.currency === plan.currency ? ceiling.costMinor : 0,
     approval?.planHash === plan.hash ? approval.maxCost.costMinor : 0,
   );
   return spent + owed > allowed;

@@ -50,7 +50,9 @@ export function settle(state: SagaState, command: Settle, context: Context): Ver
     const step = state.steps.get(entry.step);
     return step !== undefined && !isRecovered(step);
   });
-  const undecided = stepsInOrder(state).some((step) => isUnresolved(step.forward));
+  const undecided = stepsInOrder(state).some(
+    (step) => isUnresolved(step.forward) && step.resolved === undefined,
+  );
   if (open.length === 0 && !undecided) return close(state, context);
   return waitOrReview(state, plan, open, context);
 }

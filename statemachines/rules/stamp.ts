@@ -7,28 +7,29 @@ import { isFinal } from './view.ts';
 
 /** Gives a draft its head: number, time, and what the saga is after it. */
 export function append(state: SagaState, draft: Draft, context: Context): Verdict {
-  return { kind: 'append', event: stamp(state, draft, context) };
-}
-
-function stamp(state: SagaState, draft: Draft, context: Context): SagaEvent {
   const { drive, epoch } = driveAfter(state, draft);
+  const given = statusOfFinal(state, draft);
   const head = {
     seq: state.seq + 1,
     at: Math.max(context.now, state.at),
     actor: context.actor,
-    state: statusOfFinal(state, draft),
+    state: given,
     drive,
     epoch,
   };
-  const tentative = evolve(state, { ...draft, ...head } as SagaEvent);
-  const status = statusAfter(tentative, head.state);
-  const dueAt = dueAfter({ ...tentative, status });
-  return {
+  // Folded once without status and due time, which are functions of the state it makes.
+  const made = evolve(state, { ...draft, ...head } as SagaEvent);
+  const status = statusAfter(made, given);
+  const known = status === made.status ? made : { ...made, status };
+  const dueAt = QUIET.includes(draft.type) ? state.dueAt : dueAfter(known);
+  const after = { ...known, dueAt };
+  const event = {
     ...draft,
     ...head,
     state: status,
     ...(dueAt === undefined ? {} : { dueAt }),
   } as SagaEvent;
+  return { kind: 'append', event, after };
 }
 
 /** Events that move nothing: they wake no parked saga. */

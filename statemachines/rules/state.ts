@@ -125,6 +125,11 @@ export interface ActionState {
   readonly attempt: Attempt | undefined;
   /** First claim of the present round: from then on the provider's memory of our key runs. */
   readonly roundSince: number | undefined;
+  /**
+   * An earlier attempt of this round was sent again without its outcome being known; until then it may
+   * still land, so a later attempt's failure does not speak for it.
+   */
+  readonly suspectUntil: number | undefined;
   readonly args: Stored | undefined;
   readonly retryAt: number | undefined;
   readonly askAt: number | undefined;
@@ -177,6 +182,7 @@ export function freshAction<A extends Action>(action: A): ActionState & { readon
     round: 1,
     attempt: undefined,
     roundSince: undefined,
+    suspectUntil: undefined,
     args: undefined,
     retryAt: undefined,
     askAt: undefined,

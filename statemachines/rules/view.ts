@@ -53,7 +53,10 @@ export function pivotCommitted(state: SagaState): boolean {
 /** The irreversible step whose outcome nobody knows: while there is one, only it may be recovered. */
 export function pivotInDoubt(state: SagaState): StepState | undefined {
   return stepsInOrder(state).find(
-    (step) => step.record.effect === 'irreversible' && isUnresolved(step.forward),
+    (step) =>
+      step.record.effect === 'irreversible' &&
+      isUnresolved(step.forward) &&
+      step.resolved === undefined,
   );
 }
 

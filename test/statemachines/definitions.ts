@@ -1,55 +1,78 @@
 import {
   type AnySaga,
-  DefinitionError,
+  type AnyTool,
   defineSagaFromSteps,
   EFFECT_CLASSES,
   type EffectClass,
+  type StepDeclaration,
 } from 'counterstep';
 import fc from 'fast-check';
 import { spec, stepOf, toolOf } from './samples.ts';
 
-/** Random steps: any classes, any earlier predecessors, now and then the default one. */
-const drafts = fc.array(
-  fc.record({
-    effect: fc.constantFrom<EffectClass>(...EFFECT_CLASSES),
-    after: fc.option(fc.array(fc.nat(30), { maxLength: 4 }), { nil: undefined }),
-    freed: fc.option(fc.array(fc.nat(30), { maxLength: 3 }), { nil: undefined }),
-    priority: fc.option(fc.integer({ min: -2, max: 2 }), { nil: undefined }),
-  }),
-  { minLength: 1, maxLength: 14 },
-);
+const BEFORE_THE_PIVOT: readonly EffectClass[] = [
+  'read_only',
+  'reversible',
+  'reversible_with_cost',
+  'compensable',
+  'supersede',
+  'human_decision',
+];
+const AFTER_THE_PIVOT: readonly EffectClass[] = [
+  'read_only',
+  'supersede',
+  'human_decision',
+  'irreversible',
+];
 
-/** Any definition that passes the checks, with forward and recovery graphs of all shapes. */
+const TOOLS = Object.fromEntries(
+  EFFECT_CLASSES.map((effect) => [effect, toolOf(effect)]),
+) as Record<EffectClass, AnyTool>;
+
+const draft = fc.record({
+  effect: fc.constantFrom(...BEFORE_THE_PIVOT),
+  /** Any earlier steps, none, or (undefined) the step before. */
+  after: fc.option(fc.array(fc.nat(30), { maxLength: 3 }), { nil: undefined, freq: 3 }),
+  recoverAfter: fc.option(fc.array(fc.nat(30), { maxLength: 2 }), { nil: undefined, freq: 1 }),
+  priority: fc.option(fc.integer({ min: -2, max: 2 }), { nil: undefined, freq: 1 }),
+});
+
+/**
+ * Definitions that pass every check by construction: forward and recovery graphs of all shapes,
+ * ten steps before the pivot at most (so no wave is too wide), then perhaps a pivot and a tail.
+ */
 export const anySaga: fc.Arbitrary<AnySaga> = fc
-  .tuple(drafts, fc.constantFrom('STANDARD' as const, 'EXPRESS' as const))
-  .map(([steps, type]) => {
-    const name = (index: number): string => `s${index}`;
-    const declared = steps.map((draft, index) =>
+  .record({
+    drafts: fc.array(draft, { minLength: 1, maxLength: 10, size: 'max' }),
+    tail: fc.option(fc.array(fc.constantFrom(...AFTER_THE_PIVOT), { maxLength: 3 }), {
+      nil: undefined,
+    }),
+    type: fc.constantFrom('STANDARD' as const, 'EXPRESS' as const),
+  })
+  .map(({ drafts, tail, type }) => {
+    const steps: StepDeclaration[] = drafts.map(({ effect, after }, index) =>
       stepOf(
-        name(index),
-        toolOf(draft.effect),
-        draft.after?.flatMap((each) => (index === 0 ? [] : [name(each % index)])),
+        `s${index}`,
+        TOOLS[effect],
+        after?.flatMap((each) => (index === 0 ? [] : [`s${each % index}`])),
       ),
     );
-    const writing = steps.flatMap((draft, index) => (draft.effect === 'read_only' ? [] : [index]));
+    if (tail !== undefined) {
+      const all = steps.map((step) => step.name);
+      steps.push(stepOf('pivot', TOOLS.irreversible, all));
+      for (const [index, effect] of tail.entries()) steps.push(stepOf(`t${index}`, TOOLS[effect]));
+    }
+    const writing = steps.flatMap(({ name, tool }) => (tool.effect === 'read_only' ? [] : [name]));
     const after: Record<string, string[]> = {};
     const priority: Record<string, number> = {};
-    for (const index of writing) {
-      const draft = steps[index];
-      // Only later steps, so that most graphs have no cycle.
-      const later = writing.filter((each) => each > index);
-      if (draft?.freed !== undefined) {
-        after[name(index)] = draft.freed
-          .flatMap((each) => later[each % (later.length || 1)] ?? [])
-          .map(name);
+    for (const [index, { recoverAfter, priority: first }] of drafts.entries()) {
+      const name = `s${index}`;
+      if (!writing.includes(name)) continue;
+      // Only later steps come before it, as by default, so that there is no cycle.
+      const later = writing.slice(writing.indexOf(name) + 1);
+      if (recoverAfter !== undefined) {
+        after[name] = recoverAfter.flatMap((each) => later[each % later.length] ?? []);
       }
-      if (draft?.priority !== undefined) priority[name(index)] = draft.priority;
+      if (first !== undefined) priority[name] = first;
     }
-    try {
-      return defineSagaFromSteps({ ...spec, type, recovery: { after, priority } }, declared);
-    } catch (error) {
-      if (error instanceof DefinitionError) return undefined;
-      throw error;
-    }
-  })
-  .filter((saga) => saga !== undefined);
+    return defineSagaFromSteps({ ...spec, type, recovery: { after, priority } }, steps);
+  });

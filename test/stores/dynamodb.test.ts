@@ -196,12 +196,19 @@ describe.each(['partiql', 'conditional-put'] as const)('an answer lost on the wa
     expect(await stores.ledger.read(ledger)).toEqual([recordAt(1)]);
   });
 
-  test('the retry of a payload meets itself, and does not bring back what was erased', async () => {
+  test('the retry of a payload meets itself', async () => {
     const ledger = freshLedger();
     proxy.loseAnswers(1);
     const { digest } = await stores.payloads.put(ledger, 'once');
     expect(await stores.payloads.get(ledger, digest)).toEqual({ kind: 'found', text: 'once' });
     expect(await stores.payloads.erase(ledger)).toBe(1);
+  });
+
+  test('the retry of a payload does not bring back what was erased meanwhile', async () => {
+    const ledger = freshLedger();
+    const direct = dynamoStores({ ...server, mode: 'conditional-put' });
+    proxy.loseAnswers(1, () => direct.payloads.erase(ledger));
+    const { digest } = await stores.payloads.put(ledger, 'secret');
     expect(await stores.payloads.get(ledger, digest)).toEqual({ kind: 'erased' });
   });
 

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { open } from 'lmdb';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { openEmbeddedStores } from '../../lambdas/stores/embedded/open.ts';
@@ -29,13 +30,15 @@ interface Appender {
   kill(): Promise<void>;
 }
 
+function nodeArguments(script: string, folder: string): string[] {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  return ['--conditions=counterstep-source', '--import', 'tsx', path, folder];
+}
+
 function startAppender(folder: string): Appender {
-  const script = fileURLToPath(new URL('./append-forever.ts', import.meta.url));
-  const child = spawn(
-    process.execPath,
-    ['--conditions=counterstep-source', '--import', 'tsx', script, folder],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, nodeArguments('./append-forever.ts', folder), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.add(child);
   const lines = createInterface({ input: child.stdout });
   const ended = once(lines, 'close');
@@ -180,4 +183,26 @@ test('a folder with a path too long for a socket is guarded all the same', async
   await expect(openEmbeddedStores({ path: folder })).rejects.toThrow(/is held by process/);
   await appender.kill();
   await (await openEmbeddedStores({ path: folder })).close();
+});
+
+test('a full disk refuses the write, ends nothing, and loses nothing', async () => {
+  const folder = join(scratch, 'full');
+  // Limits every file of that process to about 2 MB, which the data file then meets.
+  const limited = ['-c', 'ulimit -f 2000; exec "$0" "$@"', process.execPath];
+  const { stdout } = await promisify(execFile)('bash', [
+    ...limited,
+    ...nodeArguments('./append-until-full.ts', folder),
+  ]);
+  const { appended, standing, name } = JSON.parse(stdout) as Record<string, unknown>;
+  expect(name).toBe('Counterstep.StoreUnavailable');
+  expect(appended).toBeGreaterThan(0);
+  expect(standing).toBe(appended);
+  // With room again, it goes on where it stood.
+  const stores = await openEmbeddedStores({ path: folder });
+  const ledger = { tenant: 'acme', sagaId: 'saga-1' };
+  expect(await stores.ledger.read(ledger)).toHaveLength(Number(appended));
+  expect((await stores.ledger.append(ledger, recordAt(Number(appended) + 1))).kind).toBe(
+    'appended',
+  );
+  await stores.close();
 });

@@ -104,6 +104,19 @@ describe('embedded stores', () => {
     });
   });
 
+  test('closing right after heads were set keeps them', async () => {
+    const path = freshFolder();
+    const stores = await openEmbeddedStores({ path });
+    const heads = stores.openHeads();
+    const head = (seq: number) => ({ ...ledger, seq, hash: `hash-${seq}`, json: '{}' });
+    const writes = [heads.set([head(1)])];
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let seq = 2; seq <= 9; seq += 1) writes.push(heads.set([head(seq)]));
+    await stores.close();
+    await Promise.all(writes);
+    await within(path, async (again) => expect(again.openHeads().get(ledger)).toEqual(head(9)));
+  });
+
   test('after closing, calls say so', async () => {
     const path = freshFolder();
     const stores = await openEmbeddedStores({ path });

@@ -90,6 +90,18 @@ export function registryContract(name: string, open: OpenHarness): void {
       expect(named(found)).toEqual(named(entries));
     });
 
+    test('one saga with many due times fills a page by itself', async () => {
+      const entries = Array.from({ length: 70 }, (_, at) => entry(at));
+      await inWidth(20, [...entries, entry(35, 'other')], (each) => registry.add(each));
+      const first = await registry.due(1_000, 50);
+      expect(first.entries.map(({ dueAt }) => dueAt)).toEqual(
+        [...entries.slice(0, 49), entry(35)].map(({ dueAt }) => dueAt).sort((a, b) => a - b),
+      );
+      const second = await registry.due(1_000, 50, first.cursor);
+      expect(second.entries).toEqual(entries.slice(49));
+      expect(second.cursor).toBeUndefined();
+    });
+
     test('paging goes on while entries are removed behind it', async () => {
       const entries = Array.from({ length: 60 }, (_, at) => entry(at, `saga-${at}`));
       await inWidth(20, entries, (each) => registry.add(each));

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import dynalite from 'dynalite';
 import { createTables, type TableNames } from '../../lambdas/stores/dynamodb/tables.ts';
 
 export interface Dynalite {
@@ -19,8 +22,16 @@ const TABLES: TableNames = {
 
 /** A DynamoDB look-alike in memory on a free port, with the three tables made. */
 export async function startDynalite(): Promise<Dynalite> {
-  const server = dynalite({ createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
-  const endpoint = await listenLocally(server);
+  const script = fileURLToPath(new URL('./dynalite-server.mjs', import.meta.url));
+  const server = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(server, 'exit');
+  const [port] = await Promise.race([
+    once(createInterface({ input: server.stdout }), 'line'),
+    ended.then(([code]) => {
+      throw new Error(`dynalite ended with code ${code} before it listened`);
+    }),
+  ]);
+  const endpoint = `http://127.0.0.1:${port}`;
   const client = localClient(endpoint);
   await createTables(client, TABLES);
   return {
@@ -29,7 +40,8 @@ export async function startDynalite(): Promise<Dynalite> {
     tables: TABLES,
     async close() {
       client.destroy();
-      await closeServer(server);
+      server.stdin.end();
+      await ended;
     },
   };
 }

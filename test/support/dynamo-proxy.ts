@@ -5,8 +5,11 @@ export interface DynamoProxy {
   readonly endpoint: string;
   /** PartiQL statements seen, in order. */
   readonly statements: string[];
-  /** The next `count` answers are lost after their request took effect. */
-  loseAnswers(count: number): void;
+  /**
+   * The next `count` answers are lost after their request took effect; `meanwhile` happens before
+   * the sender notices.
+   */
+  loseAnswers(count: number, meanwhile?: () => Promise<unknown>): void;
   close(): Promise<void>;
 }
 
@@ -17,6 +20,7 @@ export interface DynamoProxy {
 export async function startDynamoProxy(target: string): Promise<DynamoProxy> {
   const statements: string[] = [];
   let toLose = 0;
+  let beforeNoticed: (() => Promise<unknown>) | undefined;
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const asked = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
@@ -36,6 +40,7 @@ export async function startDynamoProxy(target: string): Promise<DynamoProxy> {
     const text = await answer.text();
     if (toLose > 0) {
       toLose -= 1;
+      await beforeNoticed?.();
       request.socket.destroy();
       return;
     }
@@ -51,8 +56,9 @@ export async function startDynamoProxy(target: string): Promise<DynamoProxy> {
   return {
     endpoint: await listenLocally(server),
     statements,
-    loseAnswers(count) {
+    loseAnswers(count, meanwhile) {
       toLose = count;
+      beforeNoticed = meanwhile;
     },
     close: () => closeServer(server),
   };

@@ -109,7 +109,7 @@ function openShard(
 
   return {
     async fill() {
-      while (at >= page.length && !ended) await read();
+      if (at >= page.length && !ended && next === undefined) await read();
     },
     first: () => page[at],
     shift() {

@@ -40,7 +40,7 @@ export async function createTables(client: DynamoDBClient, names: TableNames): P
         if (!(error instanceof ResourceInUseException)) throw error;
       });
     await waitUntilTableExists(
-      { client, maxWaitTime: 60, minDelay: 1, maxDelay: 2 },
+      { client, maxWaitTime: 60, minDelay: 0.05, maxDelay: 2 },
       { TableName },
     );
   }

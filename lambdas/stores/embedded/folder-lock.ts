@@ -55,7 +55,10 @@ export async function lockFolder(folder: string, entropy: Entropy): Promise<Fold
     return { release: () => close(server) };
   } catch (error) {
     await close(server);
-    throw error;
+    if (error instanceof FolderHeld) throw error;
+    throw new Error(`cannot claim data folder ${folder}: check free space and permissions`, {
+      cause: error,
+    });
   } finally {
     await holders.close();
   }

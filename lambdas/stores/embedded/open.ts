@@ -25,8 +25,13 @@ export interface EmbeddedStores extends Stores {
   close(): Promise<void>;
 }
 
-/** Classic commits: a promise resolves after the sync, and nothing is read before it. */
-const ENVIRONMENT = { noSubdir: false, overlappingSync: false } as const;
+/**
+ * - `overlappingSync` off: classic commits. A promise resolves after the sync, and nothing is read
+ *   before it.
+ * - `eventTurnBatching` off: it opens each batch by a promise of its own that nobody can catch, and
+ *   a full disk would end the process. Batches form without it.
+ */
+const ENVIRONMENT = { noSubdir: false, overlappingSync: false, eventTurnBatching: false } as const;
 
 /**
  * Opens the stores in a folder on local disk, for one process at a time.

@@ -57,11 +57,11 @@ test('the bound on history events holds for a drive in which every Task fails on
 
 describe('timeouts', () => {
   test('a Lambda covers its longest action, its Task a little more', () => {
-    // 5 s call + 10 s question + 15 s waiting + 10 s ledger
-    expect(lambdaTimeoutSeconds(toolOf('read_only'))).toBe(40);
+    // 5 s call + 10 s question + 5 s waiting + 10 s ledger
+    expect(lambdaTimeoutSeconds(toolOf('read_only'))).toBe(30);
     // one question more in recovery
-    expect(lambdaTimeoutSeconds(toolOf('reversible'))).toBe(50);
-    expect(lambdaTimeoutSeconds(toolOf('reversible', 'slow', 60_000))).toBe(95);
+    expect(lambdaTimeoutSeconds(toolOf('reversible'))).toBe(40);
+    expect(lambdaTimeoutSeconds(toolOf('reversible', 'slow', 60_000))).toBe(85);
     for (const { name, tool } of line.steps) {
       const planned = line.plan.steps.find((step) => step.name === name);
       expect(planned && toolTaskSeconds(planned)).toBe(lambdaTimeoutSeconds(tool) + 5);

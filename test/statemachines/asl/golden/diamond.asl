@@ -18,7 +18,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"open","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "wave.2"
@@ -33,7 +33,7 @@
             "Resource": "arn:aws:states:::lambda:invoke",
             "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"left","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
             "ResultPath": null,
-            "TimeoutSeconds": 55,
+            "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
             "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"caught.left"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"caught.left"}],
             "End": true
@@ -51,7 +51,7 @@
             "Resource": "arn:aws:states:::lambda:invoke",
             "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"right","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
             "ResultPath": null,
-            "TimeoutSeconds": 55,
+            "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
             "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"caught.right"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"caught.right"}],
             "End": true
@@ -71,7 +71,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"close","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "complete"
@@ -107,7 +107,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"close","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"recovery-wave.2"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"recovery-wave.2"}],
       "Next": "recovery-wave.2"
@@ -122,7 +122,7 @@
             "Resource": "arn:aws:states:::lambda:invoke",
             "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"right","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
             "ResultPath": null,
-            "TimeoutSeconds": 55,
+            "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
             "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"left.right"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"left.right"}],
             "End": true
@@ -140,7 +140,7 @@
             "Resource": "arn:aws:states:::lambda:invoke",
             "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"left","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
             "ResultPath": null,
-            "TimeoutSeconds": 55,
+            "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
             "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"left.left"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"left.left"}],
             "End": true
@@ -160,7 +160,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"open","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"settle"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"settle"}],
       "Next": "settle"

@@ -18,7 +18,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-look-up","Payload":{"saga":"line","step":"look","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 45,
+      "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "hold"
@@ -28,7 +28,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"line","step":"hold","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "charge"
@@ -38,7 +38,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"line","step":"charge","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "send"
@@ -48,7 +48,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-send-mail","Payload":{"saga":"line","step":"send","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "complete"
@@ -84,7 +84,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-send-mail","Payload":{"saga":"line","step":"send","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"recover.charge"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"recover.charge"}],
       "Next": "recover.charge"
@@ -94,7 +94,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"line","step":"charge","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"recover.hold"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"recover.hold"}],
       "Next": "recover.hold"
@@ -104,7 +104,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"line","step":"hold","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 55,
+      "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"settle"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"settle"}],
       "Next": "settle"

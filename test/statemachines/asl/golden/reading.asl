@@ -18,7 +18,7 @@
       "Resource": "arn:aws:states:::lambda:invoke",
       "Parameters": {"FunctionName":"tool-look-up","Payload":{"saga":"reading","step":"look","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
       "ResultPath": null,
-      "TimeoutSeconds": 45,
+      "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
       "Next": "complete"

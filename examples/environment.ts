@@ -1,0 +1,23 @@
+/** Where the outside systems are, as a deployed function is told. */
+
+/** Base URL of the partner systems, from `PARTNERS_URL`. */
+export function partnersUrl(): string {
+  return required('PARTNERS_URL', ['http:', 'https:']).replace(/\/$/, '');
+}
+
+/** `smtp://host:port` of the mail server, from `SMTP_URL`. */
+export function smtpUrl(): string {
+  return required('SMTP_URL', ['smtp:']);
+}
+
+/** @throws Error at the function's start, so that a wrong setting never looks like a partner's failure */
+function required(name: string, protocols: readonly string[]): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') {
+    throw new Error(`${name} is not set: set it in the function's environment`);
+  }
+  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+    throw new Error(`${name} must be a URL with ${protocols.join(' or ')}: "${value}" is none`);
+  }
+  return value;
+}

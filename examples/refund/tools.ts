@@ -1,0 +1,19 @@
+import type { PartnersUrl, SmtpUrl } from './tools/addresses.ts';
+import { issueCreditNoteTool } from './tools/issue-credit-note.ts';
+import { reserveStockTool } from './tools/reserve-stock.ts';
+import { sendEmailTool } from './tools/send-email.ts';
+
+/** Where the outside systems are. */
+export type RefundPartners = PartnersUrl & SmtpUrl;
+
+/**
+ * Every tool of the saga, for a process that serves them all. A deployed function imports its own
+ * tool's file alone, so that no bundle carries another's libraries.
+ */
+export function refundTools(partners: RefundPartners) {
+  return {
+    reserveStock: reserveStockTool(partners),
+    issueCreditNote: issueCreditNoteTool(partners),
+    sendEmail: sendEmailTool(partners),
+  };
+}

@@ -1,0 +1,40 @@
+import type { ToolResult } from 'counterstep';
+import { absent, committed, implementTool } from 'counterstep/lambda';
+import { get, list, member, post } from '../../http.ts';
+import { issueCreditNote } from '../contracts.ts';
+import type { PartnersUrl } from './addresses.ts';
+
+export function issueCreditNoteTool({ partnersUrl }: PartnersUrl) {
+  const notes = `${partnersUrl}/erp/credit-notes`;
+  return implementTool(issueCreditNote, {
+    forward: async (args, call) => {
+      const { body } = await post<ToolResult<typeof issueCreditNote>>(notes, args, call);
+      return body;
+    },
+    compensate: async ({ creditNoteId, reason }, call) => {
+      const url = `${notes}/${encodeURIComponent(creditNoteId)}/cancellations`;
+      const { body } = await post<unknown>(url, { reason }, call);
+      return committed(undefined, {
+        externalIds: named('cancellation', member(body, 'cancellationId')),
+      });
+    },
+    reconcile: async (question, call) => {
+      const query = new URLSearchParams({
+        correlationId: question.correlationId,
+        action: question.action === 'forward' ? 'create' : 'cancel',
+      });
+      const { body } = await get<unknown>(`${notes}?${query}`, call);
+      const document = list(body, 'documents')[0];
+      if (document === undefined) return absent();
+      return question.action === 'forward'
+        ? committed(document as ToolResult<typeof issueCreditNote>)
+        : committed(undefined, {
+            externalIds: named('cancellation', member(document, 'documentId')),
+          });
+    },
+  });
+}
+
+function named(name: string, id: unknown): Readonly<Record<string, string>> {
+  return typeof id === 'string' ? { [name]: id } : {};
+}

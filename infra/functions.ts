@@ -1,0 +1,105 @@
+import { Duration, RemovalPolicies, RemovalPolicy } from 'aws-cdk-lib';
+import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { TABLE_VARIABLES } from '../statemachines/asl/environment.ts';
+import { BUNDLING, bundlerProblems, entryProblems } from './bundling.ts';
+import { refuse } from './problems.ts';
+import type { SagaTables } from './tables.ts';
+
+/**
+ * As in CDK's own `NodejsFunctionProps`, but for what a plane decides itself: role, log group and
+ * versions.
+ */
+export type SagaFunctionProps = Omit<
+  NodejsFunctionProps,
+  'role' | 'initialPolicy' | 'logGroup' | 'logRetention' | 'currentVersionOptions' | 'code'
+>;
+
+/** What all functions of a plane share. */
+export interface FunctionSettings {
+  readonly tables: SagaTables;
+  readonly removalPolicy: RemovalPolicy;
+  readonly logRetention: RetentionDays;
+  readonly defaults: SagaFunctionProps;
+}
+
+export interface FunctionOptions {
+  /** Names the function in its log lines. */
+  readonly service: string;
+  /** For messages: `tool "reserve-stock"`. */
+  readonly place: string;
+  readonly description: string;
+  readonly timeoutSeconds: number;
+  /** One line that the entry file should hold, for the message where it is missing. */
+  readonly entryContent: string;
+  readonly props: SagaFunctionProps & { readonly entry: string };
+}
+
+/** One Lambda function with a role of its own, a log group of its own, and retained versions. */
+export function sagaFunction(
+  scope: Construct,
+  settings: FunctionSettings,
+  options: FunctionOptions,
+): NodejsFunction {
+  const { place, props } = options;
+  const given = { ...settings.defaults, ...props };
+  const bundling = { ...BUNDLING, ...settings.defaults.bundling, ...props.bundling };
+  refuse([
+    ...entryProblems(place, props.entry, options.entryContent),
+    ...bundlerProblems(place, bundling),
+  ]);
+  const logGroup = new LogGroup(scope, 'Logs', { retention: settings.logRetention });
+  const role = new Role(scope, 'Role', {
+    assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    description: options.description,
+  });
+  logGroup.grantWrite(role);
+  if (given.vpc !== undefined) {
+    role.addManagedPolicy(
+      ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'),
+    );
+  }
+  const { tables } = settings;
+  const fn = new NodejsFunction(scope, 'Function', {
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    memorySize: 512,
+    tracing: Tracing.ACTIVE,
+    timeout: Duration.seconds(options.timeoutSeconds),
+    description: options.description,
+    ...given,
+    bundling,
+    environment: {
+      NODE_OPTIONS: '--enable-source-maps',
+      POWERTOOLS_SERVICE_NAME: options.service,
+      ...settings.defaults.environment,
+      ...props.environment,
+      [TABLE_VARIABLES.ledger]: tables.ledger.tableName,
+      [TABLE_VARIABLES.payloads]: tables.payloads.tableName,
+      [TABLE_VARIABLES.coordination]: tables.coordination.tableName,
+    },
+    role,
+    logGroup,
+    currentVersionOptions: { removalPolicy: KEPT },
+  });
+  keep(scope, settings.removalPolicy);
+  return fn;
+}
+
+/**
+ * Retained, unless the deployment that made it is rolled back. Plain `RETAIN` would then leave
+ * names and versions behind that stop the next deployment ("a version for this function exists").
+ */
+export const KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE;
+
+/** Published, then pinned by machine versions and ledgers: kept whatever becomes of the rest. */
+const VERSIONS = ['AWS::Lambda::Version', 'AWS::StepFunctions::StateMachineVersion'];
+
+/** A function or machine that leaves the app stays deployed by default: open sagas run on it. */
+export function keep(scope: Construct, removalPolicy: RemovalPolicy): void {
+  const policy = removalPolicy === RemovalPolicy.DESTROY ? removalPolicy : KEPT;
+  RemovalPolicies.of(scope).apply(policy, { excludeResourceTypes: VERSIONS });
+}

@@ -1,0 +1,11 @@
+/** `counterstep/cdk`: constructs that deploy sagas. */
+
+export type { SagaFunctionProps } from './functions.ts';
+export { MAX_ROLE_POLICY_BYTES } from './machine.ts';
+export type { SagaPlaneProps, ToolProps } from './plane.ts';
+export { SagaPlane } from './plane.ts';
+export { DEPLOYMENT_ERROR, DeploymentError } from './problems.ts';
+export type { SagaOptions } from './saga.ts';
+export { Saga } from './saga.ts';
+export type { SagaTablesProps } from './tables.ts';
+export { SagaTables } from './tables.ts';

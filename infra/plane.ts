@@ -1,0 +1,193 @@
+import { Duration, Names, RemovalPolicy } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/asl/timeouts.ts';
+import type { AnySaga } from '../statemachines/language/saga.ts';
+import type { AnyTool } from '../statemachines/language/tool.ts';
+import { ownEntry } from './bundling.ts';
+import { type ServedTool, sagaProblems, timeoutProblems, toolProblems } from './checks.ts';
+import {
+  type FunctionOptions,
+  type FunctionSettings,
+  type SagaFunctionProps,
+  sagaFunction,
+} from './functions.ts';
+import { grantAppend, grantDrives, grantPayloads, grantRegistry } from './grants.ts';
+import { refuse } from './problems.ts';
+import { Saga, type SagaOptions } from './saga.ts';
+import { SagaTables, type SagaTablesProps } from './tables.ts';
+
+export interface SagaPlaneProps extends SagaTablesProps {
+  /**
+   * The file whose `handler` is `ledgerHandler({ sagas: [...] })` with every definition that
+   * {@link SagaPlane.saga} gets.
+   */
+  readonly ledgerEntry: string;
+  /** For all functions of the plane; each tool may say otherwise. */
+  readonly functionProps?: SagaFunctionProps;
+  /** Of every log group. Default: one year. */
+  readonly logRetention?: RetentionDays;
+  /**
+   * What the names of all state machines begin with, at most 30 characters. Default: made from the
+   * construct's path. Choose another where machines retained from a deleted stack hold the names.
+   */
+  readonly machinePrefix?: string;
+}
+
+/** How a tool's function is made: as CDK's `NodejsFunctionProps`. */
+export interface ToolProps extends SagaFunctionProps {
+  /** The file whose `handler` is `toolHandler(implementedTool, { sagas: [...] })`. */
+  readonly entry: string;
+}
+
+/** Where sagas live: their tables, the functions they share, and the sagas themselves. */
+export class SagaPlane extends Construct {
+  readonly tables: SagaTables;
+  /** Serves `begin`, `assess`, `settle` and `complete` of every saga. */
+  readonly ledgerFunction: NodejsFunction;
+  /** Finds, each minute, every saga that somebody must look at. */
+  readonly sweepFunction: NodejsFunction;
+  readonly machinePrefix: string;
+  readonly #settings: FunctionSettings;
+  readonly #tools = new Map<string, ServedTool>();
+  readonly #sagas = new Map<string, Saga>();
+
+  constructor(scope: Construct, id: string, props: SagaPlaneProps) {
+    super(scope, id);
+    this.tables = new SagaTables(this, 'Tables', props);
+    this.machinePrefix =
+      props.machinePrefix ?? Names.uniqueResourceName(this, { maxLength: 30, separator: '-' });
+    this.#settings = {
+      tables: this.tables,
+      removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
+      logRetention: props.logRetention ?? RetentionDays.ONE_YEAR,
+      defaults: props.functionProps ?? {},
+    };
+    this.ledgerFunction = this.#ledger(props.ledgerEntry);
+    this.sweepFunction = this.#sweep();
+  }
+
+  /**
+   * The function of one tool. It can reach the plane's tables; grant it, and only it, what the tool
+   * itself needs.
+   * @throws DeploymentError where the tool has a function already, or this one cannot work
+   */
+  tool(contract: AnyTool, props: ToolProps): NodejsFunction {
+    const place = `tool "${contract.name}"`;
+    const timeoutSeconds = lambdaTimeoutSeconds(contract);
+    refuse([
+      ...toolProblems(place, contract, this.#tools),
+      ...timeoutProblems(place, timeoutSeconds, props.timeout),
+    ]);
+    const fn = this.#function(new Construct(this, `Tool-${contract.name}`), {
+      service: contract.name,
+      place,
+      description: `Tool ${contract.name}: ${contract.description}`.slice(0, 256),
+      timeoutSeconds,
+      entryContent: 'export const handler = toolHandler(yourTool, { sagas: [yourSaga] })',
+      props,
+    });
+    grantPayloads(fn, this.tables.payloads);
+    grantRegistry(fn, this.tables.coordination);
+    this.#tools.set(contract.name, { contract, fn });
+    return fn;
+  }
+
+  /**
+   * The state machine of one definition. Each of its tools needs its function first.
+   * @throws DeploymentError that names every tool without a fitting function
+   */
+  saga(definition: AnySaga, options: SagaOptions = {}): Saga {
+    refuse(sagaProblems(definition, this.#tools, this.#sagas));
+    const names = new Set(definition.steps.map((step) => step.tool.name));
+    const served = [...this.#tools].filter(([name]) => names.has(name));
+    const saga = new Saga(this, `Saga-${definition.name}`, {
+      ...options,
+      definition,
+      machinePrefix: this.machinePrefix,
+      removalPolicy: this.#settings.removalPolicy,
+      logRetention: this.#settings.logRetention,
+      ledgerFunction: this.ledgerFunction,
+      toolFunctions: new Map(served.map(([name, { fn }]) => [name, fn])),
+    });
+    this.#sagas.set(definition.name, saga);
+    return saga;
+  }
+
+  /** Every saga of the plane, by name. */
+  get sagas(): ReadonlyMap<string, Saga> {
+    return this.#sagas;
+  }
+
+  /** Functions by the name of their tool. */
+  get toolFunctions(): ReadonlyMap<string, NodejsFunction> {
+    return new Map([...this.#tools].map(([name, { fn }]) => [name, fn]));
+  }
+
+  #ledger(entry: string): NodejsFunction {
+    const place = 'the ledger function (prop `ledgerEntry`)';
+    const defaults = this.#settings.defaults;
+    refuse(timeoutProblems(place, LEDGER_LAMBDA_SECONDS, defaults.timeout));
+    const fn = this.#function(new Construct(this, 'Ledger'), {
+      service: 'ledger',
+      place,
+      description: 'Begins, assesses, settles and completes sagas',
+      timeoutSeconds: LEDGER_LAMBDA_SECONDS,
+      entryContent: 'export const handler = ledgerHandler({ sagas: [yourSaga] })',
+      props: { entry },
+    });
+    grantRegistry(fn, this.tables.coordination);
+    grantDrives(fn, this, this.machinePrefix);
+    return fn;
+  }
+
+  #sweep(): NodejsFunction {
+    const scope = new Construct(this, 'Sweep');
+    const undelivered = new Queue(scope, 'Undelivered', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    const fn = this.#function(scope, {
+      service: 'sweep',
+      place: 'the sweep',
+      description: 'Finds sagas that are due, and grants their next drive',
+      timeoutSeconds: SWEEP_SECONDS,
+      entryContent: 'export const handler = sweepHandler()',
+      props: {
+        entry: ownEntry('lambdas/sweep/sweep.lambda'),
+        // The next minute's sweep does all that this one did not.
+        retryAttempts: 0,
+        maxEventAge: Duration.minutes(1),
+        onFailure: new SqsDestination(undelivered),
+      },
+    });
+    grantRegistry(fn, this.tables.coordination, { read: true });
+    grantDrives(fn, this, this.machinePrefix);
+    new Rule(scope, 'EachMinute', {
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [
+        new LambdaTarget(fn, {
+          deadLetterQueue: undelivered,
+          retryAttempts: 0,
+          maxEventAge: Duration.minutes(1),
+        }),
+      ],
+    });
+    return fn;
+  }
+
+  #function(scope: Construct, options: FunctionOptions): NodejsFunction {
+    const fn = sagaFunction(scope, this.#settings, options);
+    grantAppend(fn, this.tables.ledger);
+    return fn;
+  }
+}
+
+/** Many due sagas take one pass longer; passes may overlap, each grant is an append of its own. */
+const SWEEP_SECONDS = 300;

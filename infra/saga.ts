@@ -1,0 +1,141 @@
+import { type RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import {
+  CfnStateMachine,
+  CfnStateMachineVersion,
+  type IStateMachine,
+  LogLevel,
+  StateMachine,
+} from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import type { AnySaga } from '../statemachines/language/saga.ts';
+import { KEPT, keep } from './functions.ts';
+import { machineArn } from './grants.ts';
+import { deployedDefinition, machineName } from './machine.ts';
+
+export interface SagaOptions {
+  /** What the machine writes to its log group. Default `ERROR`; `ALL` for Express, which has no history. */
+  readonly logLevel?: LogLevel;
+  /** Default `true`. */
+  readonly tracingEnabled?: boolean;
+}
+
+/** What a plane adds to the options. */
+export interface SagaProps extends SagaOptions {
+  readonly definition: AnySaga;
+  readonly machinePrefix: string;
+  readonly removalPolicy: RemovalPolicy;
+  readonly logRetention: RetentionDays;
+  readonly ledgerFunction: LambdaFunction;
+  /** By name of the tool: those the definition uses. */
+  readonly toolFunctions: ReadonlyMap<string, LambdaFunction>;
+}
+
+/**
+ * The state machine of one saga definition, and its current version. Everything here carries the
+ * saga's type in its id: with another type a new machine is made beside this one, which stays.
+ */
+export class Saga extends Construct {
+  readonly definition: AnySaga;
+  readonly stateMachine: IStateMachine;
+  /** What new sagas start with. Older ones go on with the versions that their ledgers name. */
+  readonly version: CfnStateMachineVersion;
+
+  constructor(scope: Construct, id: string, props: SagaProps) {
+    super(scope, id);
+    const { plan } = props.definition;
+    const kind = new Construct(this, plan.sagaType === 'EXPRESS' ? 'Express' : 'Standard');
+    const machine = stateMachine(kind, props);
+    this.definition = props.definition;
+    this.stateMachine = StateMachine.fromStateMachineArn(kind, 'StateMachine', machine.attrArn);
+    this.version = new CfnStateMachineVersion(kind, 'Version', {
+      stateMachineArn: machine.attrArn,
+      // Another revision, another version; the one before is retained.
+      stateMachineRevisionId: machine.attrStateMachineRevisionId,
+      description: `plan ${plan.digest}`,
+    });
+    this.version.applyRemovalPolicy(KEPT);
+    keep(kind, props.removalPolicy);
+  }
+
+  /** The ARN that event 1 of a new saga names as its machine. */
+  get versionArn(): string {
+    return this.version.attrArn;
+  }
+}
+
+function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {
+  const { plan } = props.definition;
+  const name = machineName(props.machinePrefix, plan.name, plan.sagaType);
+  const logGroup = new LogGroup(scope, 'Logs', {
+    // Under this prefix the account's log policy stays one line, however many machines there are.
+    logGroupName: `/aws/vendedlogs/states/${name}`,
+    retention: props.logRetention,
+  });
+  return new CfnStateMachine(scope, 'Machine', {
+    stateMachineName: name,
+    stateMachineType: plan.sagaType,
+    roleArn: machineRole(scope, props).roleArn,
+    ...deployedDefinition(plan, {
+      ledger: props.ledgerFunction.currentVersion,
+      tool: (tool) => props.toolFunctions.get(tool)?.currentVersion,
+    }),
+    tracingConfiguration: { enabled: props.tracingEnabled ?? true },
+    loggingConfiguration: {
+      level: props.logLevel ?? (plan.sagaType === 'EXPRESS' ? LogLevel.ALL : LogLevel.ERROR),
+      // Ids and one time: there is nothing personal in it.
+      includeExecutionData: true,
+      destinations: [{ cloudWatchLogsLogGroup: { logGroupArn: logGroup.logGroupArn } }],
+    },
+  });
+}
+
+/**
+ * May call exactly the saga's functions, in every version: a machine version calls the versions of
+ * its day. Policies are part of the role, so that they are retained with it.
+ */
+function machineRole(scope: Construct, props: SagaProps): Role {
+  const functions = [props.ledgerFunction, ...props.toolFunctions.values()];
+  const statements = [
+    new PolicyStatement({
+      sid: 'Invoke',
+      actions: ['lambda:InvokeFunction'],
+      resources: functions.map((fn) => `${fn.functionArn}:*`),
+    }),
+    // Neither log delivery nor tracing knows resources of its own.
+    new PolicyStatement({ sid: 'Logs', actions: LOG_DELIVERY, resources: ['*'] }),
+  ];
+  if (props.tracingEnabled ?? true) {
+    statements.push(new PolicyStatement({ sid: 'Trace', actions: TRACING, resources: ['*'] }));
+  }
+  return new Role(scope, 'Role', {
+    description: `State machine of saga ${props.definition.name}`,
+    assumedBy: new ServicePrincipal('states.amazonaws.com', {
+      conditions: {
+        StringEquals: { 'aws:SourceAccount': Stack.of(scope).account },
+        ArnLike: { 'aws:SourceArn': machineArn(scope, '*') },
+      },
+    }),
+    inlinePolicies: { Machine: new PolicyDocument({ statements }) },
+  });
+}
+
+const LOG_DELIVERY = [
+  'logs:CreateLogDelivery',
+  'logs:GetLogDelivery',
+  'logs:UpdateLogDelivery',
+  'logs:DeleteLogDelivery',
+  'logs:ListLogDeliveries',
+  'logs:PutResourcePolicy',
+  'logs:DescribeResourcePolicies',
+  'logs:DescribeLogGroups',
+];
+
+const TRACING = [
+  'xray:PutTraceSegments',
+  'xray:PutTelemetryRecords',
+  'xray:GetSamplingRules',
+  'xray:GetSamplingTargets',
+];

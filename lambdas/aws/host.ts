@@ -1,0 +1,57 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { TABLE_VARIABLES } from '../../statemachines/asl/environment.ts';
+import { systemClock } from '../ports/clock.ts';
+import type { DriveStarter } from '../ports/drive-starter.ts';
+import { systemEntropy } from '../ports/entropy.ts';
+import type { Host } from '../runtime/host.ts';
+import { dynamoClient, dynamoStores } from '../stores/dynamodb/open.ts';
+import { storeClock } from '../stores/dynamodb/store-clock.ts';
+import type { TableNames } from '../stores/dynamodb/tables.ts';
+import { type LambdaLog, powertoolsLog } from './powertools-log.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A host whose log can be told which saga the invocation is about. */
+export interface LambdaHost extends Host {
+  readonly log: LambdaLog;
+}
+
+export interface AwsHostOptions {
+  /** Default: DynamoDB of the function's own region. */
+  readonly client?: DynamoDBClient;
+  /** Only for functions whose role may start executions. */
+  readonly drives?: DriveStarter;
+  readonly log?: LambdaLog;
+}
+
+/**
+ * The engine's ports on AWS: tables named by the environment, time as DynamoDB tells it.
+ * @throws Error where a table's variable is missing, naming it
+ */
+export function awsHost(env: Environment, options: AwsHostOptions = {}): LambdaHost {
+  const tables = tablesFrom(env);
+  const client = options.client ?? dynamoClient();
+  const host = {
+    // Before the first call, so that every answer can correct it.
+    clock: storeClock(client, systemClock),
+    stores: dynamoStores({ client, tables, mode: 'partiql' }),
+    entropy: systemEntropy,
+    log: options.log ?? powertoolsLog(),
+  };
+  return options.drives === undefined ? host : { ...host, drives: options.drives };
+}
+
+function tablesFrom(env: Environment): TableNames {
+  const named = (variable: string): string => {
+    const name = env[variable];
+    if (name !== undefined && name !== '') return name;
+    throw new Error(
+      `the environment variable ${variable} is missing: deploy this function with a SagaPlane (counterstep/cdk), which sets it, or set it to the table's name`,
+    );
+  };
+  return {
+    ledger: named(TABLE_VARIABLES.ledger),
+    payloads: named(TABLE_VARIABLES.payloads),
+    coordination: named(TABLE_VARIABLES.coordination),
+  };
+}

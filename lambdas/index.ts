@@ -1,0 +1,30 @@
+/** `counterstep/lambda`: what tools are implemented with, and the handlers that serve them. */
+
+export type { LambdaContext, LambdaHandler } from './aws/context.ts';
+export type { AwsHostOptions, LambdaHost } from './aws/host.ts';
+export { awsHost } from './aws/host.ts';
+export type { LedgerHandlerOptions } from './aws/ledger-handler.ts';
+export { ledgerHandler } from './aws/ledger-handler.ts';
+export type { LambdaLog } from './aws/powertools-log.ts';
+export { powertoolsLog } from './aws/powertools-log.ts';
+export { stepFunctionsDrives } from './aws/step-functions-drives.ts';
+export { sweepHandler } from './aws/sweep-handler.ts';
+export type { ToolHandlerOptions } from './aws/tool-handler.ts';
+export { toolHandler } from './aws/tool-handler.ts';
+export type { LedgerAnswer } from './ledger/ledger-function.ts';
+export type { Log } from './ports/log.ts';
+export type { Host } from './runtime/host.ts';
+export type { SweepReport } from './sweep/sweep.ts';
+export type { Absent, Answer, Committed, Details, Pending, Unknown } from './tool/answers.ts';
+export { absent, committed, pending, unknown } from './tool/answers.ts';
+export {
+  ambiguous,
+  hold,
+  refused,
+  retryable,
+  TOOL_FAILURE,
+  ToolFailure,
+} from './tool/failures.ts';
+export type { Call, Implementation, ImplementedTool, Question } from './tool/implementation.ts';
+export { implementTool } from './tool/implementation.ts';
+export type { Invocation, ToolAnswer, ToolRequest } from './tool/request.ts';

@@ -1,0 +1,144 @@
+import { canonicalJson } from '../../statemachines/ledger/canonical.ts';
+import { sha256Hex } from '../../statemachines/ledger/hash.ts';
+import type { AnySaga } from '../../statemachines/language/saga.ts';
+import { recoveryGraph } from '../../statemachines/plan/orders.ts';
+import { PROTOCOL, type StepRecord, type Stored } from '../../statemachines/rules/events.ts';
+import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
+import type { SagaState } from '../../statemachines/rules/state.ts';
+import { PayloadTooLarge } from '../ports/payload-store.ts';
+import { keepWhole } from '../runtime/values.ts';
+import { storable } from '../tool/values.ts';
+import { fit, parseBody, type RawBody, tooLarge } from './body.ts';
+import { demand, type Parts, sagaUnknown } from './parts.ts';
+import type { Principal } from './principal.ts';
+import { Problem } from './problems.ts';
+import { checkedKey, type StartKind, startId } from './start-key.ts';
+import { viewOf } from './view.ts';
+import { type SagaView, sagaPath } from './wire.ts';
+
+/**
+ * Starts a saga, or finds the one that the same start made before. Everything that can be refused is
+ * refused before anything is written. The answer does not wait for the first drive.
+ *
+ * @throws Problem `forbidden`, `definition-unknown`, `key-missing`, `key-invalid`,
+ *   `input-too-large`, `body-invalid`, `input-invalid`, `key-reused`
+ */
+export async function startSaga(
+  parts: Parts,
+  principal: Principal,
+  name: string,
+  givenKey: string | undefined,
+  raw: RawBody,
+): Promise<SagaView> {
+  demand(principal, 'starter');
+  const saga = parts.sagas.get(name);
+  if (saga === undefined) throw definitionUnknown();
+  const key = checkedKey(givenKey);
+  const body = parseBody(raw);
+  const input = fit(saga.input, body, 'input-invalid', 'the input');
+  const { id, kind } = startId(principal, saga, key, input);
+  const bodyDigest = sha256Hex(canonicalJson(body));
+  const now = (): number => parts.host.clock.now();
+
+  const existing = await parts.ledger.load(id);
+  if (existing !== undefined) return replayed(existing, bodyDigest, kind, now());
+
+  const startedAt = now();
+  const { deadlineMs, ceiling } = saga.plan;
+  const { verdict, state } = await parts.ledger.write(
+    id,
+    {
+      kind: 'start',
+      event: {
+        protocol: PROTOCOL,
+        tenant: id.tenant,
+        sagaId: id.sagaId,
+        principal: principal.id,
+        name: saga.name,
+        version: saga.version,
+        sagaType: saga.plan.sagaType,
+        planDigest: saga.plan.digest,
+        machine: parts.machineOf(saga),
+        key,
+        bodyDigest,
+        input: await keepInput(parts, id, saga, body, input),
+        steps: stepRecords(saga),
+        ...(deadlineMs === undefined ? {} : { deadlineAt: startedAt + deadlineMs }),
+        ...(ceiling === undefined ? {} : { ceiling }),
+        registeredAt: startedAt + DRIVE_CHECK_MS,
+      },
+    },
+    { actor: principal.id },
+  );
+  if (state === undefined) throw sagaUnknown();
+  // Somebody else's event 1 may have come first: then this start is a repeat, or a misuse, of that one.
+  return verdict.kind === 'append'
+    ? viewOf(state, now())
+    : replayed(state, bodyDigest, kind, now());
+}
+
+export function definitionUnknown(): Problem {
+  return new Problem(
+    'definition-unknown',
+    'there is no saga definition of this name',
+    'GET /v1/definitions lists the names',
+    { at: 'name' },
+  );
+}
+
+/** @throws Problem `key-reused` */
+function replayed(state: SagaState, bodyDigest: string, kind: StartKind, now: number): SagaView {
+  if (state.start.bodyDigest === bodyDigest) return { ...viewOf(state, now), replayed: true };
+  if (kind === 'key') {
+    throw new Problem(
+      'key-reused',
+      'this idempotency key was used before, with another body',
+      'send the first body unchanged to repeat that start, or a new key to start another saga',
+      { at: 'Idempotency-Key' },
+    );
+  }
+  throw new Problem(
+    'key-reused',
+    'a saga for this business fact exists already, started with another body',
+    'read that saga; a new key does not make a second one',
+    { at: sagaPath(state.start.sagaId) },
+  );
+}
+
+async function keepInput(
+  parts: Parts,
+  id: Parameters<typeof keepWhole>[1],
+  saga: AnySaga,
+  body: unknown,
+  input: unknown,
+): Promise<Stored> {
+  try {
+    // What the schema does not know is not kept: nobody asked for it, and nobody declared it sensitive.
+    return await keepWhole(parts.host.stores, id, storable(saga.input, body, input), saga.input);
+  } catch (error) {
+    if (error instanceof PayloadTooLarge) throw tooLarge(error.bytes);
+    throw error;
+  }
+}
+
+/** What event 1 keeps of the steps. What the fold would assume anyway is left out, for its size. */
+export function stepRecords(saga: AnySaga): StepRecord[] {
+  const assumed = recoveryGraph(saga.steps, undefined);
+  return saga.plan.steps.map((step, index) => {
+    const before = saga.plan.steps[index - 1];
+    const follows = before === undefined ? [] : [before.name];
+    return {
+      name: step.name,
+      tool: step.tool,
+      effect: step.effect,
+      ...(same(step.after, follows) ? {} : { after: step.after }),
+      ...(same(step.recoverAfter, assumed.get(step.name) ?? [])
+        ? {}
+        : { recoverAfter: step.recoverAfter }),
+    };
+  });
+}
+
+function same(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((name) => right.includes(name));
+}

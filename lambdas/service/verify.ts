@@ -1,0 +1,96 @@
+import { openRecord } from '../../statemachines/ledger/chain.ts';
+import { type Anchor, type Verdict, verifyChain } from '../../statemachines/ledger/verify.ts';
+import type { SagaEvent } from '../../statemachines/rules/events.ts';
+import { wasFinal } from '../../statemachines/rules/evolve.ts';
+import type { LedgerId, LedgerRecord } from '../ports/ledger-store.ts';
+import { demand, ledgerIdOf, type Parts, sagaUnknown } from './parts.ts';
+import type { Principal } from './principal.ts';
+import { iso, type VerificationView } from './wire.ts';
+
+/** Registry entries looked through for one saga; in a longer registry it says nothing. */
+const MAX_ENTRIES = 5_000;
+const ENTRIES_PER_PAGE = 1_000;
+
+/**
+ * The chain's verdict, held against what is known apart from it. What it was held against is named
+ * in the answer; an anchor that could not be had is not.
+ * @throws Problem
+ */
+export async function verifySaga(
+  parts: Parts,
+  principal: Principal,
+  sagaId: string,
+): Promise<VerificationView> {
+  demand(principal, 'auditor', 'operator');
+  const id = ledgerIdOf(principal, sagaId);
+  let verdict = await verdictOn(parts, id);
+  // The saga may have ended between the two reads; a cut tail is cut the second time too.
+  if (verdict.kind === 'invalid' && verdict.problem === 'cut_tail') verdict = await verdictOn(parts, id);
+  const checkedAt = iso(parts.host.clock.now());
+  switch (verdict.kind) {
+    case 'absent':
+      throw sagaUnknown();
+    case 'valid': {
+      const { seq, hash, events } = verdict;
+      const checkedAgainst = [...verdict.checkedAgainst];
+      return { sagaId, verdict: 'valid', checkedAt, head: { seq, hash }, events, checkedAgainst };
+    }
+    case 'invalid':
+      return {
+        sagaId,
+        verdict: 'invalid',
+        checkedAt,
+        ...(verdict.verified === undefined ? {} : { head: { ...verdict.verified } }),
+        problem: verdict.problem,
+        seq: verdict.seq,
+        explanation: verdict.explanation,
+        checkedAgainst: verdict.anchors,
+      };
+  }
+}
+
+type Held = Verdict & { readonly anchors: string[] };
+
+/** Anchors are read before the records: a ledger only grows. */
+async function verdictOn(parts: Parts, id: LedgerId): Promise<Held> {
+  const anchors: Anchor[] = [];
+  const noted = await parts.index.head(id.tenant, id.sagaId);
+  if (noted !== undefined) {
+    anchors.push({ name: 'projection', exists: true, seq: noted.seq, hash: noted.hash });
+  }
+  const registered = await isRegistered(parts, id);
+  if (registered !== undefined) anchors.push({ name: 'registry', registered });
+  const records = await parts.host.stores.ledger.read(id);
+  return { ...verifyChain(id, records, anchors), anchors: anchors.map((anchor) => anchor.name) };
+}
+
+/**
+ * Whether anybody would still look at the saga; `undefined` where that cannot be told, or where the
+ * ledger ends in a final state and so needs no entry.
+ */
+async function isRegistered(parts: Parts, id: LedgerId): Promise<boolean | undefined> {
+  const { ledger, registry } = parts.host.stores;
+  const head = await ledger.head(id);
+  if (head === undefined || endsFinal(head)) return undefined;
+  let cursor: string | undefined;
+  for (let seen = 0; seen < MAX_ENTRIES; seen += ENTRIES_PER_PAGE) {
+    const page = await registry.due(Number.POSITIVE_INFINITY, ENTRIES_PER_PAGE, cursor);
+    const mine = page.entries.some(
+      (entry) => entry.tenant === id.tenant && entry.sagaId === id.sagaId,
+    );
+    if (mine) return true;
+    if (page.cursor === undefined) return false;
+    cursor = page.cursor;
+  }
+  return undefined;
+}
+
+function endsFinal(head: LedgerRecord): boolean {
+  try {
+    const last: SagaEvent = openRecord(head);
+    return wasFinal(last);
+  } catch {
+    // Unreadable: the chain's own verdict says so.
+    return true;
+  }
+}

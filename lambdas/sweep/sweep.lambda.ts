@@ -1,0 +1,3 @@
+import { sweepHandler } from '../aws/sweep-handler.ts';
+
+export const handler = sweepHandler();

@@ -1,0 +1,129 @@
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { serve } from '@hono/node-server';
+import { createApp } from '../lambdas/api/app.ts';
+import type { Log } from '../lambdas/ports/log.ts';
+import { type Principal, ROLES } from '../lambdas/service/principal.ts';
+import { SagaService } from '../lambdas/service/service.ts';
+import { openEmbeddedStores } from '../lambdas/stores/embedded/open.ts';
+import { type LocalConfig, loadConfig } from './config.ts';
+import { lineLog } from './console-log.ts';
+import { type Engine, startEngine } from './engine.ts';
+
+export const DEFAULT_PORT = 4570;
+export const DEFAULT_DATA_DIR = '.counterstep';
+
+export interface PlaneOptions extends LocalConfig {
+  /** Where ledgers live. */
+  readonly dataDir: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly log?: Log;
+}
+
+export interface LocalPlane {
+  /** Where the HTTP API answers. */
+  readonly url: string;
+  readonly engine: Engine;
+  readonly service: SagaService;
+  /** Finishes what runs, notes the lists, frees the folder. */
+  close(): Promise<void>;
+}
+
+/** Who asks on a laptop: one tenant, every role. Only this machine can reach the port. */
+export const LOCAL_PRINCIPAL: Principal = { tenant: 'local', id: 'developer', roles: ROLES };
+
+/**
+ * The whole plane in one process: embedded stores, the compiled machines, the handlers, the sweep and
+ * the HTTP API. Sagas that an earlier process left unfinished go on with their next epoch.
+ * @throws FolderHeld where another process works in the data folder
+ */
+export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane> {
+  const stores = await openEmbeddedStores({ path: options.dataDir });
+  try {
+    const engine = await startEngine({
+      sagas: options.sagas,
+      tools: options.tools,
+      stores,
+      heads: stores.openHeads(),
+      ledgers: () => stores.ledger.ledgers(),
+      ...(options.log === undefined ? {} : { log: options.log }),
+    });
+    const service = new SagaService({
+      host: engine.host,
+      ledger: engine.ledger,
+      sagas: options.sagas,
+      index: engine.projection,
+      machineOf: (saga) => engine.machines.machineOf(saga),
+    });
+    const app = createApp({ service, authenticate: async () => LOCAL_PRINCIPAL });
+    const server = await listen(app.fetch, options.port);
+    return {
+      url: server.url,
+      engine,
+      service,
+      close: async () => {
+        await server.close();
+        await engine.close();
+        await stores.close();
+      },
+    };
+  } catch (error) {
+    await stores.close();
+    throw error;
+  }
+}
+
+interface Listening {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+async function listen(
+  fetch: (request: Request) => Response | Promise<Response>,
+  port: number,
+): Promise<Listening> {
+  return new Promise((resolvePromise, reject) => {
+    const server = serve({ fetch, port, hostname: '127.0.0.1' }, (address: AddressInfo) => {
+      resolvePromise({
+        url: `http://127.0.0.1:${address.port}`,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            if ('closeAllConnections' in server) server.closeAllConnections();
+          }),
+      });
+    });
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Error(
+              `port ${port} is taken: stop what listens there, or choose another with --port`,
+            )
+          : error,
+      );
+    });
+  });
+}
+
+export interface DevOptions {
+  /** Path of the configuration file. Default: `counterstep.config.ts` (or `.js`, `.mjs`) here. */
+  readonly config?: string;
+  readonly port?: number;
+  readonly dataDir?: string;
+  readonly log?: (line: string) => void;
+}
+
+/** What `counterstep dev` does. @throws ConfigInvalid @throws FolderHeld */
+export async function runDev(
+  options: DevOptions,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const config = await loadConfig(options.config);
+  const log = options.log === undefined ? undefined : lineLog(options.log, Date.now);
+  return openLocalPlane({
+    ...config,
+    dataDir: options.dataDir ?? resolve(config.folder, config.dataDir ?? DEFAULT_DATA_DIR),
+    port: options.port ?? config.port ?? DEFAULT_PORT,
+    ...(log === undefined ? {} : { log }),
+  });
+}

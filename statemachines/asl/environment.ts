@@ -1,0 +1,9 @@
+/**
+ * Environment variables by which a deployed function finds the plane's tables. The constructs set
+ * them and the handlers read them; neither writes a name again.
+ */
+export const TABLE_VARIABLES = {
+  ledger: 'COUNTERSTEP_LEDGER_TABLE',
+  payloads: 'COUNTERSTEP_PAYLOAD_TABLE',
+  coordination: 'COUNTERSTEP_COORDINATION_TABLE',
+} as const;

@@ -1,0 +1,103 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { hasSensitive, sensitiveValues } from 'counterstep';
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { order } from '../../examples/order/saga.ts';
+import { orderTools } from '../../examples/order/tools.ts';
+import { refund } from '../../examples/refund/saga.ts';
+import { refundTools } from '../../examples/refund/tools.ts';
+
+const at = (path: string): string =>
+  fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
+
+describe('the refund', () => {
+  it('undoes in reverse and ends with its pivot', () => {
+    expect(refund.plan.forwardWaves).toEqual([['stock'], ['credit'], ['email']]);
+    expect(refund.plan.recoveryWaves).toEqual([['email'], ['credit'], ['stock']]);
+    expect(refund.plan.steps.at(-1)).toMatchObject({ name: 'email', effect: 'irreversible' });
+  });
+
+  it('builds what its tools take', () => {
+    const input = {
+      orderId: 'R-1',
+      email: 'ann@example.com',
+      sku: 'LAMP',
+      quantity: 1,
+      amountMinor: 1_905,
+      currency: 'EUR',
+      reason: 'broken',
+    };
+    const email = refund.steps.at(-1);
+    const results = { credit: { creditNoteId: 'CN-1' } };
+    expect(email?.input({ input, results })).toEqual({
+      to: 'ann@example.com',
+      subject: 'Your refund for order R-1',
+      text: 'We have credited 19.05 EUR (credit note CN-1).',
+    });
+    expect(hasSensitive(refund.input)).toBe(true);
+    expect(sensitiveValues(refund.input, input)).toEqual(['ann@example.com']);
+  });
+});
+
+describe('the order', () => {
+  it('frees goods and money only once the courier is called off', () => {
+    expect(order.plan.recoveryWaves).toEqual([['courier'], ['payment', 'inventory']]);
+    expect(order.steps.map(({ name }) => name)).toEqual([
+      'customer',
+      'inventory',
+      'payment',
+      'courier',
+      'confirm',
+    ]);
+  });
+});
+
+describe('the files', () => {
+  const tools = [
+    ...Object.values(refundTools({ partnersUrl: 'http://x', smtpUrl: 'smtp://x' })),
+    ...Object.values(orderTools({ partnersUrl: 'http://x' })),
+  ];
+
+  it('have one function per tool of a saga, named like the tool', () => {
+    const functions = ['refund/lambdas', 'order/lambdas'].flatMap((path) => readdirSync(at(path)));
+    const names = tools.map(({ contract }) => `${contract.name}.lambda.ts`);
+    expect(functions.toSorted()).toEqual(names.toSorted());
+  });
+
+  it.each(['refund', 'order'])('%s: the definition loads no implementation', async (name) => {
+    const inputs = await inputsOf(`${name}/saga.ts`);
+    const own = inputs.filter((path) => !path.includes('node_modules/zod/'));
+    expect(own.toSorted()).toEqual(
+      [
+        'examples/limits.ts',
+        `examples/${name}/contracts.ts`,
+        `examples/${name}/saga.ts`,
+      ].toSorted(),
+    );
+  });
+
+  it("a function holds no other tool's library", async () => {
+    const library = (path: string): boolean => path.includes('node_modules/nodemailer/');
+    const mail = await inputsOf('refund/lambdas/send-email.lambda.ts');
+    expect(mail.some(library)).toBe(true);
+    const stock = await inputsOf('refund/lambdas/reserve-stock.lambda.ts');
+    expect(stock.some(library)).toBe(false);
+  });
+});
+
+/** Every file that a bundle of the entry would hold, the package itself left out. */
+async function inputsOf(entry: string): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: at('..'),
+    entryPoints: [at(entry)],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['counterstep', 'counterstep/lambda'],
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  });
+  return Object.keys(metafile.inputs);
+}
