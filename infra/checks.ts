@@ -1,5 +1,6 @@
-import type { Duration } from 'aws-cdk-lib';
+import { type Duration, Token } from 'aws-cdk-lib';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { TASK_MARGIN_MS } from '../statemachines/asl/timeouts.ts';
 import type { Problem } from '../statemachines/language/problems.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
@@ -43,12 +44,40 @@ export function timeoutProblems(
     ];
   }
   // A value that is known only when deployed is the caller's to answer for.
-  if (given === undefined || given.isUnresolved() || given.toSeconds() >= neededSeconds) return [];
+  if (given === undefined || given.isUnresolved()) return [];
+  const seconds = given.toSeconds();
+  const most = neededSeconds + TASK_MARGIN_MS / 1000;
+  if (seconds < neededSeconds) {
+    return [
+      {
+        place,
+        problem: `its timeout of ${seconds} s is shorter than the ${neededSeconds} s that one attempt may take by its contract`,
+        remedy: `Leave out \`timeout\`, give at least ${neededSeconds} s, or declare shorter calls in the contract`,
+      },
+    ];
+  }
+  if (seconds < most) return [];
   return [
     {
       place,
-      problem: `its timeout of ${given.toSeconds()} s is shorter than the ${neededSeconds} s that one attempt may take by its contract`,
-      remedy: `Leave out \`timeout\`, give at least ${neededSeconds} s, or declare shorter calls in the contract`,
+      problem: `its timeout of ${seconds} s would outlast the Task that calls it, which ends after ${most} s`,
+      remedy:
+        'Leave out `timeout`, or declare longer calls in the contract: both are counted from it',
+    },
+  ];
+}
+
+/** Leaves room for saga, hash and type in a machine's name of 80 characters. */
+export const MAX_PREFIX = 30;
+
+export function prefixProblems(prefix: string | undefined): Problem[] {
+  if (prefix === undefined || Token.isUnresolved(prefix)) return [];
+  if (prefix.length <= MAX_PREFIX && /^[\w-]+$/.test(prefix)) return [];
+  return [
+    {
+      place: 'machinePrefix',
+      problem: `${JSON.stringify(prefix)} cannot begin the names of state machines`,
+      remedy: `Use 1 to ${MAX_PREFIX} letters, digits, "-" and "_"`,
     },
   ];
 }

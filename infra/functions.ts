@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicies, RemovalPolicy } from 'aws-cdk-lib';
+import { type Duration, RemovalPolicies, RemovalPolicy } from 'aws-cdk-lib';
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -10,12 +10,19 @@ import { refuse } from './problems.ts';
 import type { SagaTables } from './tables.ts';
 
 /**
- * As in CDK's own `NodejsFunctionProps`, but for what a plane decides itself: role, log group and
- * versions.
+ * As in CDK's own `NodejsFunctionProps`, but for what a plane decides itself: entry and timeout,
+ * role, log group and versions.
  */
 export type SagaFunctionProps = Omit<
   NodejsFunctionProps,
-  'role' | 'initialPolicy' | 'logGroup' | 'logRetention' | 'currentVersionOptions' | 'code'
+  | 'code'
+  | 'currentVersionOptions'
+  | 'entry'
+  | 'initialPolicy'
+  | 'logGroup'
+  | 'logRetention'
+  | 'role'
+  | 'timeout'
 >;
 
 /** What all functions of a plane share. */
@@ -32,7 +39,7 @@ export interface FunctionOptions {
   /** For messages: `tool "reserve-stock"`. */
   readonly place: string;
   readonly description: string;
-  readonly timeoutSeconds: number;
+  readonly timeout: Duration;
   /** One line that the entry file should hold, for the message where it is missing. */
   readonly entryContent: string;
   readonly props: SagaFunctionProps & { readonly entry: string };
@@ -68,7 +75,7 @@ export function sagaFunction(
     architecture: Architecture.ARM_64,
     memorySize: 512,
     tracing: Tracing.ACTIVE,
-    timeout: Duration.seconds(options.timeoutSeconds),
+    timeout: options.timeout,
     description: options.description,
     ...given,
     bundling,

@@ -10,7 +10,14 @@ import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/as
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
 import { ownEntry } from './bundling.ts';
-import { type ServedTool, sagaProblems, timeoutProblems, toolProblems } from './checks.ts';
+import {
+  MAX_PREFIX,
+  prefixProblems,
+  type ServedTool,
+  sagaProblems,
+  timeoutProblems,
+  toolProblems,
+} from './checks.ts';
 import {
   type FunctionOptions,
   type FunctionSettings,
@@ -43,6 +50,8 @@ export interface SagaPlaneProps extends SagaTablesProps {
 export interface ToolProps extends SagaFunctionProps {
   /** The file whose `handler` is `toolHandler(implementedTool, { sagas: [...] })`. */
   readonly entry: string;
+  /** Default, and least: what one attempt may take by the tool's contract. */
+  readonly timeout?: Duration;
 }
 
 /** Where sagas live: their tables, the functions they share, and the sagas themselves. */
@@ -59,9 +68,11 @@ export class SagaPlane extends Construct {
 
   constructor(scope: Construct, id: string, props: SagaPlaneProps) {
     super(scope, id);
+    refuse(prefixProblems(props.machinePrefix));
     this.tables = new SagaTables(this, 'Tables', props);
     this.machinePrefix =
-      props.machinePrefix ?? Names.uniqueResourceName(this, { maxLength: 30, separator: '-' });
+      props.machinePrefix ??
+      Names.uniqueResourceName(this, { maxLength: MAX_PREFIX, separator: '-' });
     this.#settings = {
       tables: this.tables,
       removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
@@ -79,16 +90,16 @@ export class SagaPlane extends Construct {
    */
   tool(contract: AnyTool, props: ToolProps): NodejsFunction {
     const place = `tool "${contract.name}"`;
-    const timeoutSeconds = lambdaTimeoutSeconds(contract);
+    const seconds = lambdaTimeoutSeconds(contract);
     refuse([
       ...toolProblems(place, contract, this.#tools),
-      ...timeoutProblems(place, timeoutSeconds, props.timeout),
+      ...timeoutProblems(place, seconds, props.timeout),
     ]);
     const fn = this.#function(new Construct(this, `Tool-${contract.name}`), {
       service: contract.name,
       place,
       description: `Tool ${contract.name}: ${contract.description}`.slice(0, 256),
-      timeoutSeconds,
+      timeout: props.timeout ?? Duration.seconds(seconds),
       entryContent: 'export const handler = toolHandler(yourTool, { sagas: [yourSaga] })',
       props,
     });
@@ -130,14 +141,11 @@ export class SagaPlane extends Construct {
   }
 
   #ledger(entry: string): NodejsFunction {
-    const place = 'the ledger function (prop `ledgerEntry`)';
-    const defaults = this.#settings.defaults;
-    refuse(timeoutProblems(place, LEDGER_LAMBDA_SECONDS, defaults.timeout));
     const fn = this.#function(new Construct(this, 'Ledger'), {
       service: 'ledger',
-      place,
+      place: 'the ledger function (prop `ledgerEntry`)',
       description: 'Begins, assesses, settles and completes sagas',
-      timeoutSeconds: LEDGER_LAMBDA_SECONDS,
+      timeout: Duration.seconds(LEDGER_LAMBDA_SECONDS),
       entryContent: 'export const handler = ledgerHandler({ sagas: [yourSaga] })',
       props: { entry },
     });
@@ -157,7 +165,7 @@ export class SagaPlane extends Construct {
       service: 'sweep',
       place: 'the sweep',
       description: 'Finds sagas that are due, and grants their next drive',
-      timeoutSeconds: SWEEP_SECONDS,
+      timeout: SWEEP_TIMEOUT,
       entryContent: 'export const handler = sweepHandler()',
       props: {
         entry: ownEntry('lambdas/sweep/sweep.lambda'),
@@ -190,4 +198,4 @@ export class SagaPlane extends Construct {
 }
 
 /** Many due sagas take one pass longer; passes may overlap, each grant is an append of its own. */
-const SWEEP_SECONDS = 300;
+const SWEEP_TIMEOUT = Duration.minutes(5);

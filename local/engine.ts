@@ -27,6 +27,8 @@ export interface EngineOptions {
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   readonly log?: Log;
+  /** Told of every event once it stands. */
+  readonly appended?: Host['appended'];
   /** Drives that run at once. */
   readonly atOnce?: number;
 }
@@ -71,6 +73,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     appended: (id, event, hash) => {
       projection.seen(id, event, hash);
       watch.seen(id, event);
+      options.appended?.(id, event, hash);
     },
   };
   const ledger = new SagaLedger(host, new FoldCache(4_096));

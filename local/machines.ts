@@ -71,17 +71,7 @@ function build(
   parts: MachineParts,
   count: () => void,
 ): (drive: Drive) => Promise<void> {
-  const asl = compileSaga(saga, { functions: { ledger: LEDGER, tool: (name) => name } });
-  const checked = validateAsl(asl);
-  if (checked.kind === 'invalid') {
-    throw new Error(
-      `saga "${saga.name}" does not compile to a valid machine: ${JSON.stringify(checked.problems)}`,
-    );
-  }
-  // Validated once here; the interpreter would do it again for every branch of every run.
-  const machine = new StateMachine(asl as unknown as StateMachineDefinition, {
-    validationOptions: { noValidate: true },
-  });
+  const { asl, machine } = compiled(saga);
   const handlers = handlersOf(asl, saga, parts, count);
   return async (drive) => {
     const { tenant, sagaId, epoch } = drive;
@@ -94,6 +84,32 @@ function build(
       },
     ).result;
   };
+}
+
+interface Compiled {
+  readonly asl: ReturnType<typeof compileSaga>;
+  readonly machine: StateMachine;
+}
+
+/** Definitions never change, and checking one takes longer than running it. */
+const known = new WeakMap<AnySaga, Compiled>();
+
+function compiled(saga: AnySaga): Compiled {
+  const before = known.get(saga);
+  if (before !== undefined) return before;
+  const asl = compileSaga(saga, { functions: { ledger: LEDGER, tool: (name) => name } });
+  const checked = validateAsl(asl);
+  if (checked.kind === 'invalid') {
+    throw new Error(
+      `saga "${saga.name}" does not compile to a valid machine: ${JSON.stringify(checked.problems)}`,
+    );
+  }
+  // Validated once here; the interpreter would do it again for every branch of every run.
+  const machine = new StateMachine(asl as unknown as StateMachineDefinition, {
+    validationOptions: { noValidate: true },
+  });
+  known.set(saga, { asl, machine });
+  return { asl, machine };
 }
 
 type LocalOverrides = NonNullable<NonNullable<Parameters<StateMachine['run']>[1]>['overrides']>;

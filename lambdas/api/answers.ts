@@ -90,7 +90,8 @@ export function problemAnswer(
 /** Every failure as a problem. What nobody foresaw is logged by name, and told without its message. */
 export function problemOf(error: unknown, clock: Clock, log: Log): Problem {
   if (error instanceof Problem) {
-    if (error.status >= 500) log.error('request failed', { problem: error.type, detail: error.detail });
+    if (error.status >= 500)
+      log.error('request failed', { problem: error.type, detail: error.detail });
     return error;
   }
   if (error instanceof LedgerDamaged) {

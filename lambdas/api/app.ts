@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
-import { Problem } from '../service/problems.ts';
 import type { Principal } from '../service/principal.ts';
+import { Problem } from '../service/problems.ts';
 import type { SagaService } from '../service/service.ts';
 import { jsonAnswer, problemAnswer, problemOf } from './answers.ts';
 import { readBody } from './body.ts';
@@ -48,7 +48,9 @@ export function createApp(options: AppOptions): Hono {
       service.clock,
     ),
   );
-  app.onError((error) => problemAnswer(problemOf(error, service.clock, service.log), service.clock));
+  app.onError((error) =>
+    problemAnswer(problemOf(error, service.clock, service.log), service.clock),
+  );
   return app;
 }
 
@@ -69,18 +71,11 @@ async function serve(options: AppOptions, route: Route, c: Context): Promise<Res
 function methodsByPath(): Map<string, string[]> {
   const found = new Map<string, string[]>([[OPENAPI_PATH, ['get']]]);
   for (const { path, method } of ROUTES) {
-    // One pattern may match what another names differently: `{id}` and `{name}` are one place.
-    const known = [...found.keys()].find((each) => shape(each) === shape(honoPath(path)));
-    const key = known ?? honoPath(path);
-    found.set(key, [...(found.get(key) ?? []), method]);
+    found.set(honoPath(path), [...(found.get(honoPath(path)) ?? []), method]);
   }
   return found;
 }
 
 function honoPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-function shape(path: string): string {
-  return path.replaceAll(/:\w+/g, ':');
 }

@@ -1,6 +1,6 @@
 import { toJSONSchema } from 'zod/v4/core';
-import type { JsonValue } from '../../statemachines/ledger/canonical.ts';
 import type { Schema } from '../../statemachines/language/schema.ts';
+import type { JsonValue } from '../../statemachines/ledger/canonical.ts';
 import { PROBLEMS, type ProblemType } from '../service/problems.ts';
 import { problemSchema } from '../service/wire.ts';
 import type { Route } from './route.ts';
@@ -8,7 +8,12 @@ import type { Route } from './route.ts';
 type Json = Record<string, unknown>;
 
 /** Any request may meet these. */
-const COMMON: readonly ProblemType[] = ['unauthenticated', 'forbidden', 'store-unavailable', 'internal'];
+const COMMON: readonly ProblemType[] = [
+  'unauthenticated',
+  'forbidden',
+  'store-unavailable',
+  'internal',
+];
 
 /**
  * The contract as OpenAPI 3.1, made from the table that is served. No `oneOf`, `anyOf` or `allOf`,

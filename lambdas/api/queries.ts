@@ -70,9 +70,15 @@ function statesOf(given: readonly string[]): SagaStatus[] {
 function momentOf(text: string, now: number): number {
   const age = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
   if (age !== null) return Math.max(0, now - Number(age[1]) * (UNITS[age[2] ?? ''] ?? 1));
-  const moment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
+  const moment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
   if (Number.isFinite(moment) && moment >= 0) return moment;
-  throw invalid('this is neither an age nor a moment', 'use 15m, 2h, 7d or 2025-01-31T12:00:00Z', 'olderThan');
+  throw invalid(
+    'this is neither an age nor a moment',
+    'use 15m, 2h, 7d or 2025-01-31T12:00:00Z',
+    'olderThan',
+  );
 }
 
 function limitOf(query: QueryValues, usual: number, most: number): number {

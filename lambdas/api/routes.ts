@@ -1,4 +1,9 @@
-import { cancelRequest, decisionRequest, eraseRequest, resumeRequest } from '../service/requests.ts';
+import {
+  cancelRequest,
+  decisionRequest,
+  eraseRequest,
+  resumeRequest,
+} from '../service/requests.ts';
 import { KEY_HEADER } from '../service/start-key.ts';
 import * as wire from '../service/wire.ts';
 import { jsonAnswer, linesAnswer, textAnswer } from './answers.ts';
@@ -24,11 +29,12 @@ const START_ADVICE =
 export const ROUTES: readonly Route[] = [
   {
     method: 'post',
-    path: '/v1/sagas/{name}',
+    // OpenAPI knows no two names for one place in a path: `{id}` it is for a definition's name, too.
+    path: '/v1/sagas/{id}',
     operationId: 'startSaga',
     summary: 'Start a saga.',
     description: `Answers once the start is recorded; the work goes on by itself. ${START_ADVICE}`,
-    parameters: { name: 'Name of the saga definition.' },
+    parameters: { id: 'Name of the saga definition.' },
     headers: { [KEY_HEADER]: { description: `Your own name for this start. ${START_ADVICE}` } },
     body: { name: 'Input', description: "The saga's input.", required: true },
     answer: { ...saga, status: 202, description: 'The saga, marked `replayed` where it existed.' },
@@ -44,7 +50,7 @@ export const ROUTES: readonly Route[] = [
     ],
     handle: async ({ service, principal, param, header, body }) => {
       const key = header(KEY_HEADER);
-      const view = await service.start(principal, param('name'), key, await body());
+      const view = await service.start(principal, param('id'), key, await body());
       return jsonAnswer(202, view, { location: view.links.self });
     },
   },
@@ -91,9 +97,13 @@ export const ROUTES: readonly Route[] = [
     },
     problems: ['saga-unknown', 'query-invalid'],
     handle: async ({ service, principal, param, query, header }) => {
-      const whole = one(query, 'format') === 'ndjson' || header('accept')?.includes(NDJSON) === true;
+      const whole =
+        one(query, 'format') === 'ndjson' || header('accept')?.includes(NDJSON) === true;
       if (whole) return linesAnswer(NDJSON, await service.ledgerNdjson(principal, param('id')));
-      return jsonAnswer(200, await service.ledgerPage(principal, param('id'), page(query, 100, 1_000)));
+      return jsonAnswer(
+        200,
+        await service.ledgerPage(principal, param('id'), page(query, 100, 1_000)),
+      );
     },
   },
   {
@@ -132,7 +142,8 @@ export const ROUTES: readonly Route[] = [
     method: 'post',
     path: '/v1/sagas/{id}/cancel',
     operationId: 'cancelSaga',
-    summary: 'Ask for recovery: what was done is undone. Refused once the irreversible step stands.',
+    summary:
+      'Ask for recovery: what was done is undone. Refused once the irreversible step stands.',
     parameters: id,
     body: { name: 'Cancel', schema: cancelRequest, description: 'Why.', required: true },
     answer: saga,
@@ -156,7 +167,8 @@ export const ROUTES: readonly Route[] = [
     method: 'post',
     path: '/v1/sagas/{id}/suggestions',
     operationId: 'suggest',
-    summary: "Record advice for the person who decides. It moves nothing; a model's advice goes here.",
+    summary:
+      "Record advice for the person who decides. It moves nothing; a model's advice goes here.",
     parameters: id,
     body: { name: 'Suggestion', description: 'Any JSON.', required: true },
     answer: saga,
@@ -209,7 +221,12 @@ export const ROUTES: readonly Route[] = [
     operationId: 'decideReview',
     summary: 'Decide a review. An approval is bound to the hash of the plan and a maximum cost.',
     parameters: { id: 'Id of the review.' },
-    body: { name: 'Decision', schema: decisionRequest, description: 'One decision.', required: true },
+    body: {
+      name: 'Decision',
+      schema: decisionRequest,
+      description: 'One decision.',
+      required: true,
+    },
     answer: saga,
     problems: ['review-unknown', 'conflict', 'body-invalid', 'decision-invalid', 'ledger-damaged'],
     handle: async ({ service, principal, param, body }) =>

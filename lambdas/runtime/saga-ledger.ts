@@ -61,8 +61,10 @@ export class SagaLedger {
    * @throws LedgerDamaged
    * @throws StoreUnavailable once `deadlineAt` has passed; the event may or may not stand
    */
-  async write(id: LedgerId, command: Command, options: WriteOptions): Promise<Written> {
+  async write(of: LedgerId, command: Command, options: WriteOptions): Promise<Written> {
     const { clock, entropy } = this.#host;
+    // Callers pass requests that hold more than the id.
+    const id: LedgerId = { tenant: of.tenant, sagaId: of.sagaId };
     const deadlineAt = options.deadlineAt ?? clock.now() + DEFAULT_PATIENCE_MS;
     const nonce = entropy.nonce();
     let registeredAt = command.kind === 'start' ? command.event.registeredAt : undefined;

@@ -1,9 +1,9 @@
 import { safeParse } from 'zod/v4/core';
+import type { Checked, Schema } from '../../statemachines/language/schema.ts';
 import type { JsonValue } from '../../statemachines/ledger/canonical.ts';
 import { IJsonError, parseIJson } from '../../statemachines/ledger/ijson.ts';
 import { jsonPointer } from '../../statemachines/ledger/ijson-error.ts';
 import { redactText } from '../../statemachines/ledger/redact.ts';
-import type { Checked, Schema } from '../../statemachines/language/schema.ts';
 import { MAX_PAYLOAD_BYTES } from '../ports/payload-store.ts';
 import { Problem, type ProblemType } from './problems.ts';
 
@@ -43,7 +43,7 @@ export function tooLarge(bytes: number): Problem {
  * Checks a value against a schema.
  * @throws Problem of that type, with places and codes; what was sent is never repeated
  */
-export function fit<S extends Schema>(
+export function fitted<S extends Schema>(
   schema: S,
   value: unknown,
   type: ProblemType,
@@ -56,9 +56,14 @@ export function fit<S extends Schema>(
   );
   const shown = places.slice(0, MAX_PLACES).join('; ');
   const more = places.length > MAX_PLACES ? `; and ${places.length - MAX_PLACES} more` : '';
-  throw new Problem(type, `${what} does not fit its schema (${shown}${more})`, 'mend these places and send it again', {
-    at: placeOf(jsonPointer('', (parsed.error.issues[0]?.path ?? []).map(segment))),
-  });
+  throw new Problem(
+    type,
+    `${what} does not fit its schema (${shown}${more})`,
+    'mend these places and send it again',
+    {
+      at: placeOf(jsonPointer('', (parsed.error.issues[0]?.path ?? []).map(segment))),
+    },
+  );
 }
 
 /** The body of a request that is not a saga's input. @throws Problem */
@@ -67,7 +72,7 @@ export function readRequest<S extends Schema>(
   raw: RawBody,
   type: ProblemType = 'body-invalid',
 ): Checked<S> {
-  return fit(schema, parseBody(raw), type, 'the body');
+  return fitted(schema, parseBody(raw), type, 'the body');
 }
 
 function segment(part: PropertyKey): string | number {

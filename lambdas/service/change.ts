@@ -60,7 +60,11 @@ export async function suggest(
   const id = ledgerIdOf(principal, sagaId);
   const before = await loadSaga(parts, id);
   if (before.erased) {
-    throw new Problem('conflict', 'the payloads of this saga were erased', 'nothing is added to it any more');
+    throw new Problem(
+      'conflict',
+      'the payloads of this saga were erased',
+      'nothing is added to it any more',
+    );
   }
   const { digest, bytes } = await putPayload(parts, id, text);
   const suggestion = { kind: 'ref', digest, bytes } as const;

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { AnyTool } from '../../statemachines/language/tool.ts';
+import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { ReviewDecision } from '../../statemachines/rules/commands.ts';
-import { decideReview } from '../../statemachines/rules/outside.ts';
 import type { SagaEvent } from '../../statemachines/rules/events.ts';
+import { decideReview } from '../../statemachines/rules/outside.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
 import { ArgumentsRefused, commitValues, loadArguments } from '../tool/values.ts';
-import { fit, type RawBody, readRequest } from './body.ts';
+import { fitted, type RawBody, readRequest } from './body.ts';
 import { latestMachine } from './machine.ts';
 import { demand, type Parts, rejected } from './parts.ts';
 import type { Principal } from './principal.ts';
@@ -70,12 +70,20 @@ function checkMembers(request: DecisionRequest): void {
   const { decision: _decision, ...given } = request;
   const missing = needs.find((member) => request[member] === undefined);
   if (missing !== undefined) {
-    throw invalid(`"${request.decision}" needs "${missing}"`, `send ${needs.map((name) => `"${name}"`).join(', ')}`, missing);
+    throw invalid(
+      `"${request.decision}" needs "${missing}"`,
+      `send ${needs.map((name) => `"${name}"`).join(', ')}`,
+      missing,
+    );
   }
   const known: readonly string[] = [...needs, ...may];
   const extra = Object.keys(given).find((member) => !known.includes(member));
   if (extra !== undefined) {
-    throw invalid(`"${request.decision}" has no "${extra}"`, 'leave it out, or take the decision it belongs to', extra);
+    throw invalid(
+      `"${request.decision}" has no "${extra}"`,
+      'leave it out, or take the decision it belongs to',
+      extra,
+    );
   }
   const committed = request.answer === 'committed';
   if (!committed && ('result' in request || request.externalIds !== undefined)) {
@@ -111,12 +119,16 @@ async function answerValues(
 ): Promise<AnswerValues> {
   if (request.answer !== 'committed' || request.action !== 'forward') return {};
   const tool = toolOf(parts, state, request.step ?? '');
-  fit(tool.output, request.result, 'decision-invalid', `the result of tool "${tool.name}"`);
+  fitted(tool.output, request.result, 'decision-invalid', `the result of tool "${tool.name}"`);
   const args = await knownArguments(parts, id, state, request.step ?? '', tool);
   const { stores } = parts.host;
   const values = await commitValues(stores, id, tool, args, request.result, request.externalIds);
   if (values.defect !== undefined) {
-    throw invalid(values.defect.message, 'give the result in the form the tool would have', 'result');
+    throw invalid(
+      values.defect.message,
+      'give the result in the form the tool would have',
+      'result',
+    );
   }
   return { result: values.result, undo: values.undo, externalIds: values.externalIds };
 }

@@ -22,7 +22,10 @@ export async function listSagas(
 ): Promise<SagaPageView> {
   demandReader(principal);
   const page = await pageOf(parts, principal, query);
-  return { sagas: page.sagas.map(summaryView), ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+  return {
+    sagas: page.sagas.map(summaryView),
+    ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
+  };
 }
 
 /**
@@ -55,7 +58,10 @@ export async function pageOf(
 /** By name, since the index comes from elsewhere. */
 const CURSOR_ERRORS = ['Counterstep.CursorInvalid', 'Counterstep.InvalidStoreArgument'];
 
-function openCursor(cursor: string): { readonly before?: number | undefined; readonly inner?: string } {
+function openCursor(cursor: string): {
+  readonly before?: number | undefined;
+  readonly inner?: string;
+} {
   const parts = /^(\d{0,16})~(.+)$/.exec(cursor);
   if (parts === null) throw cursorInvalid();
   const [, before = '', inner = ''] = parts;
@@ -63,9 +69,14 @@ function openCursor(cursor: string): { readonly before?: number | undefined; rea
 }
 
 function cursorInvalid(): Problem {
-  return new Problem('query-invalid', 'the cursor is none of this list', 'begin again without one', {
-    at: 'cursor',
-  });
+  return new Problem(
+    'query-invalid',
+    'the cursor is none of this list',
+    'begin again without one',
+    {
+      at: 'cursor',
+    },
+  );
 }
 
 function summaryView(saga: SagaSummary): SummaryView {
@@ -78,7 +89,9 @@ function summaryView(saga: SagaSummary): SummaryView {
     changedAt: iso(saga.changedAt),
     ...(saga.review === undefined ? {} : { review: saga.review }),
     ...(saga.reviewReason === undefined ? {} : { reviewReason: saga.reviewReason }),
-    ...(saga.reviewDeadlineAt === undefined ? {} : { reviewDeadlineAt: iso(saga.reviewDeadlineAt) }),
+    ...(saga.reviewDeadlineAt === undefined
+      ? {}
+      : { reviewDeadlineAt: iso(saga.reviewDeadlineAt) }),
     links: { self: sagaPath(saga.sagaId) },
   };
 }

@@ -1,6 +1,6 @@
-import { LedgerDamaged } from '../../statemachines/ledger/chain.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { AnyTool } from '../../statemachines/language/tool.ts';
+import { LedgerDamaged } from '../../statemachines/ledger/chain.ts';
 import type { Command, Rejection } from '../../statemachines/rules/commands.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
@@ -90,7 +90,9 @@ export async function command(
 export function rejected(rejection: Rejection, remedy: string): Problem {
   if (rejection.reason === 'not_found') return sagaUnknown();
   const explanation =
-    rejection.reason === 'conflict' ? rejection.explanation : `the saga answers "${rejection.reason}"`;
+    rejection.reason === 'conflict'
+      ? rejection.explanation
+      : `the saga answers "${rejection.reason}"`;
   const until = 'until' in rejection ? rejection.until : undefined;
   return new Problem('conflict', explanation, remedy, until === undefined ? {} : { until });
 }

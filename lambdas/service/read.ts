@@ -7,7 +7,11 @@ import { standingView, viewOf } from './view.ts';
 import type { LedgerPageView, SagaView, StandingView } from './wire.ts';
 
 /** @throws Problem @throws LedgerDamaged */
-export async function getSaga(parts: Parts, principal: Principal, sagaId: string): Promise<SagaView> {
+export async function getSaga(
+  parts: Parts,
+  principal: Principal,
+  sagaId: string,
+): Promise<SagaView> {
   demandReader(principal);
   const state = await loadSaga(parts, ledgerIdOf(principal, sagaId));
   return viewOf(state, parts.host.clock.now());

@@ -32,7 +32,10 @@ export function definitionGraph(parts: Parts, principal: Principal, name: string
   return sagaGraph(saga.plan);
 }
 
-export function jsonSchemaOf(schema: Schema, io: 'input' | 'output' = 'input'): Record<string, unknown> {
+export function jsonSchemaOf(
+  schema: Schema,
+  io: 'input' | 'output' = 'input',
+): Record<string, unknown> {
   // What JSON Schema has no words for (a Date after a transform) is left open, not refused.
   const { $schema: _dialect, ...json } = toJSONSchema(schema, { io, unrepresentable: 'any' });
   return json as Record<string, unknown>;

@@ -10,7 +10,11 @@ export const MAX_TEXT = 1_000;
 const words = (about: string) =>
   z
     .string()
-    .check(z.regex(/\S/), z.maxLength(MAX_TEXT), z.describe(`${about} At most ${MAX_TEXT} characters.`));
+    .check(
+      z.regex(/\S/),
+      z.maxLength(MAX_TEXT),
+      z.describe(`${about} At most ${MAX_TEXT} characters.`),
+    );
 
 const latest = z
   .literal('latest')
@@ -32,7 +36,7 @@ export const decisionRequest = z.strictObject({
   action: z.optional(z.enum(ACTIONS)),
   answer: z.optional(z.enum(['committed', 'absent'])),
   externalIds: z.optional(z.record(z.string(), z.string().check(z.maxLength(MAX_TEXT)))),
-  result: z.optional(z.unknown().check(z.describe("What the tool would have answered."))),
+  result: z.optional(z.unknown().check(z.describe('What the tool would have answered.'))),
   planHash: z.optional(z.string()),
   maxCost: z.optional(costSchema),
   machine: z.optional(latest),

@@ -1,5 +1,10 @@
 import { openRecord } from '../../statemachines/ledger/chain.ts';
-import type { Action, Decision, ReviewDecided, SagaEvent } from '../../statemachines/rules/events.ts';
+import type {
+  Action,
+  Decision,
+  ReviewDecided,
+  SagaEvent,
+} from '../../statemachines/rules/events.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import {
   isFinal,
@@ -61,7 +66,8 @@ export async function getReview(
   const state = await loadReviewed(parts, id);
   const events = (await parts.host.stores.ledger.read(id)).map((record) => openRecord(record));
   const opened = events[seq - 1];
-  const item = opened === undefined ? undefined : itemOf(state, opened, review, parts.host.clock.now());
+  const item =
+    opened === undefined ? undefined : itemOf(state, opened, review, parts.host.clock.now());
   if (item === undefined) throw reviewUnknown();
   const decided = decidedBy(events, review);
   const advises = principal.roles.includes('reviewer') || principal.roles.includes('operator');

@@ -71,7 +71,12 @@ export class SagaService {
   }
 
   /** Role `starter`. The same key and body again is the same saga, marked `replayed`. */
-  start(principal: Principal, name: string, key: string | undefined, body: RawBody): Promise<SagaView> {
+  start(
+    principal: Principal,
+    name: string,
+    key: string | undefined,
+    body: RawBody,
+  ): Promise<SagaView> {
     return startSaga(this.#parts, principal, name, key, body);
   }
 

@@ -1,5 +1,5 @@
-import { hasLoneSurrogate } from '../../statemachines/ledger/ijson-error.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
+import { hasLoneSurrogate } from '../../statemachines/ledger/ijson-error.ts';
 import { sagaIdOf } from '../../statemachines/rules/keys.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
 import type { Principal } from './principal.ts';
@@ -24,7 +24,12 @@ export function checkedKey(key: string | undefined): string {
   }
   const fault = keyFault(key);
   if (fault === undefined) return key;
-  throw new Problem('key-invalid', `the idempotency key ${fault}`, 'use a UUID, or the hash of your own id', { at });
+  throw new Problem(
+    'key-invalid',
+    `the idempotency key ${fault}`,
+    'use a UUID, or the hash of your own id',
+    { at },
+  );
 }
 
 function keyFault(key: string): string | undefined {
@@ -68,7 +73,12 @@ function businessKeyOf(saga: AnySaga, input: unknown): string | undefined {
   } catch (cause) {
     const name = cause instanceof Error ? cause.name : typeof cause;
     const detail = `the businessKey of saga "${saga.name}" failed with ${name}`;
-    throw new Problem('internal', detail, 'it must handle every input that the schema allows: mend the definition', { cause });
+    throw new Problem(
+      'internal',
+      detail,
+      'it must handle every input that the schema allows: mend the definition',
+      { cause },
+    );
   }
   if (typeof key === 'string' && key.trim() !== '' && !hasLoneSurrogate(key)) return key;
   throw new Problem(

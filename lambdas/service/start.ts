@@ -1,6 +1,6 @@
+import type { AnySaga } from '../../statemachines/language/saga.ts';
 import { canonicalJson } from '../../statemachines/ledger/canonical.ts';
 import { sha256Hex } from '../../statemachines/ledger/hash.ts';
-import type { AnySaga } from '../../statemachines/language/saga.ts';
 import { recoveryGraph } from '../../statemachines/plan/orders.ts';
 import { PROTOCOL, type StepRecord, type Stored } from '../../statemachines/rules/events.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
@@ -8,7 +8,7 @@ import type { SagaState } from '../../statemachines/rules/state.ts';
 import { PayloadTooLarge } from '../ports/payload-store.ts';
 import { keepWhole } from '../runtime/values.ts';
 import { storable } from '../tool/values.ts';
-import { fit, parseBody, type RawBody, tooLarge } from './body.ts';
+import { fitted, parseBody, type RawBody, tooLarge } from './body.ts';
 import { demand, type Parts, sagaUnknown } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { Problem } from './problems.ts';
@@ -35,7 +35,7 @@ export async function startSaga(
   if (saga === undefined) throw definitionUnknown();
   const key = checkedKey(givenKey);
   const body = parseBody(raw);
-  const input = fit(saga.input, body, 'input-invalid', 'the input');
+  const input = fitted(saga.input, body, 'input-invalid', 'the input');
   const { id, kind } = startId(principal, saga, key, input);
   const bodyDigest = sha256Hex(canonicalJson(body));
   const now = (): number => parts.host.clock.now();

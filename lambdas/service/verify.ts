@@ -25,7 +25,8 @@ export async function verifySaga(
   const id = ledgerIdOf(principal, sagaId);
   let verdict = await verdictOn(parts, id);
   // The saga may have ended between the two reads; a cut tail is cut the second time too.
-  if (verdict.kind === 'invalid' && verdict.problem === 'cut_tail') verdict = await verdictOn(parts, id);
+  if (verdict.kind === 'invalid' && verdict.problem === 'cut_tail')
+    verdict = await verdictOn(parts, id);
   const checkedAt = iso(parts.host.clock.now());
   switch (verdict.kind) {
     case 'absent':

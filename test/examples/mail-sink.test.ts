@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { createTransport } from 'nodemailer';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type MailSink, startMailSink } from '../../examples/mail/sink.ts';
@@ -9,8 +13,12 @@ beforeEach(async () => {
 });
 afterEach(() => sink.stop());
 
-async function send(to = 'ann@example.com', correlationId = 'c-1'): Promise<unknown> {
-  const transport = createTransport({ host: '127.0.0.1', port: sink.port, ignoreTLS: true });
+async function send(
+  to = 'ann@example.com',
+  correlationId = 'c-1',
+  port = sink.port,
+): Promise<unknown> {
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
   try {
     return await transport.sendMail({
       from: 'shop@example.com',
@@ -114,5 +122,39 @@ describe('the mail sink', () => {
       'ann@example.com',
       'ann@example.com',
     ]);
+  });
+});
+
+describe('the mail sink as a process', () => {
+  it('is watched and disturbed over HTTP', async () => {
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    const child = spawn(
+      process.execPath,
+      ['--conditions=counterstep-source', '--import', 'tsx', 'examples/mail/main.ts'],
+      { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    try {
+      const [line] = await once(createInterface({ input: child.stdout }), 'line');
+      const { smtpUrl, controlUrl } = JSON.parse(String(line)) as Record<string, string>;
+      const port = Number(new URL(smtpUrl ?? '').port);
+      const switchOn = (body: unknown) =>
+        fetch(`${controlUrl}/faults`, { method: 'POST', body: JSON.stringify(body) });
+      expect((await switchOn({ fault: 'explode' })).status).toBe(400);
+      expect((await switchOn({ fault: 'temporary_refusal', times: 9 })).status).toBe(201);
+      expect(await failureOf(send('ann@example.com', 'c-1', port))).toMatchObject({
+        responseCode: 451,
+      });
+      await fetch(`${controlUrl}/faults`, { method: 'DELETE' });
+      await send('ann@example.com', 'c-1', port);
+      const records = await (await fetch(`${controlUrl}/records`)).json();
+      expect(records).toMatchObject({
+        calls: [{ outcome: 'deferred' }, { outcome: 'accepted' }],
+        effects: [{ to: ['ann@example.com'], correlationId: 'c-1' }],
+      });
+    } finally {
+      const exit = once(child, 'exit');
+      child.kill('SIGTERM');
+      expect(await exit).toEqual([0, null]);
+    }
   });
 });

@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { hasSensitive, sensitiveValues } from 'counterstep';
 import { build } from 'esbuild';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { partnersUrl, smtpUrl } from '../../examples/environment.ts';
 import { order } from '../../examples/order/saga.ts';
 import { orderTools } from '../../examples/order/tools.ts';
 import { refund } from '../../examples/refund/saga.ts';
@@ -50,6 +51,21 @@ describe('the order', () => {
       'courier',
       'confirm',
     ]);
+  });
+});
+
+describe('the environment of a function', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  it('names the partners, or says what is missing or wrong', () => {
+    vi.stubEnv('PARTNERS_URL', 'http://partners.internal/');
+    expect(partnersUrl()).toBe('http://partners.internal');
+    vi.stubEnv('PARTNERS_URL', 'partners.internal');
+    expect(partnersUrl).toThrow('PARTNERS_URL must be a URL with http: or https:');
+    vi.stubEnv('SMTP_URL', '');
+    expect(smtpUrl).toThrow('SMTP_URL is not set');
   });
 });
 

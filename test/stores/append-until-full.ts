@@ -5,6 +5,11 @@
 import { writeSync } from 'node:fs';
 import { openEmbeddedStores } from '../../lambdas/stores/embedded/open.ts';
 
+let unhandled = 0;
+process.on('unhandledRejection', () => {
+  unhandled += 1;
+});
+
 const stores = await openEmbeddedStores({ path: process.argv[2] ?? '' });
 const ledger = { tenant: 'acme', sagaId: 'saga-1' };
 let appended = 0;
@@ -19,7 +24,9 @@ while (refusal === undefined) {
     refusal = error;
   }
 }
+// Rejections nobody handles are told at the end of a turn.
+await new Promise((resolve) => setImmediate(resolve));
 const standing = (await stores.ledger.read(ledger)).length;
 const name = refusal instanceof Error ? refusal.name : String(refusal);
 await stores.close();
-writeSync(1, JSON.stringify({ appended, standing, name }));
+writeSync(1, JSON.stringify({ appended, standing, name, unhandled }));

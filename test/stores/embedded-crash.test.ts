@@ -193,8 +193,9 @@ test('a full disk refuses the write, ends nothing, and loses nothing', async () 
     ...limited,
     ...nodeArguments('./append-until-full.ts', folder),
   ]);
-  const { appended, standing, name } = JSON.parse(stdout) as Record<string, unknown>;
+  const { appended, standing, name, unhandled } = JSON.parse(stdout) as Record<string, unknown>;
   expect(name).toBe('Counterstep.StoreUnavailable');
+  expect(unhandled).toBe(0);
   expect(appended).toBeGreaterThan(0);
   expect(standing).toBe(appended);
   // With room again, it goes on where it stood.

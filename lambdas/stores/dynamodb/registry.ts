@@ -109,7 +109,7 @@ function openShard(
 
   return {
     async fill() {
-      if (at >= page.length && !ended && next === undefined) await read();
+      while (at >= page.length && !ended) await read();
     },
     first: () => page[at],
     shift() {

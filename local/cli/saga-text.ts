@@ -1,0 +1,49 @@
+import type { SagaView } from '../../lambdas/service/wire.ts';
+import { type Output, pairs, shortTime, table } from './output.ts';
+
+/** A saga for a person: what it is, and each step forward and back. */
+export function sagaText(saga: SagaView, output: Output): string {
+  const { halt, review, incident } = saga;
+  const closed = incident?.closed === undefined ? '' : ` (closed by ${incident.closed.by})`;
+  const head = pairs([
+    ['saga', saga.id],
+    ['definition', `${saga.name} ${saga.version}`],
+    ['started', shortTime(saga.startedAt)],
+    ['changed', shortTime(saga.changedAt)],
+    ['next look', saga.dueAt === undefined ? undefined : shortTime(saga.dueAt)],
+    ['drive', `${saga.drive.state}, epoch ${saga.drive.epoch}`],
+    ['erased', saga.erased === true ? 'its arguments and results are gone' : undefined],
+    [
+      'stopped by',
+      halt === undefined
+        ? undefined
+        : [halt.reason, halt.step, halt.code].filter((part) => part !== undefined).join(', '),
+    ],
+    ['review', review === undefined ? undefined : `${review.id}: ${review.explanation}`],
+    [
+      'incident',
+      incident === undefined ? undefined : `${incident.id}: ${incident.explanation}${closed}`,
+    ],
+  ]);
+  const rows = saga.steps.map((step) => [
+    step.name,
+    step.tool,
+    step.effect,
+    step.forward.state,
+    String(step.forward.attempts),
+    step.compensation.state,
+    idsText({ ...step.forward.externalIds, ...step.compensation.externalIds }),
+    step.compensation.failure?.code ?? step.forward.failure?.code ?? '',
+  ]);
+  const steps = table(
+    ['STEP', 'TOOL', 'EFFECT', 'FORWARD', 'TRIES', 'BACK', 'IDS', 'FAILURE'],
+    rows,
+  );
+  return `state       ${output.state(saga.state)}\n${head}\n\n${steps}`;
+}
+
+export function idsText(ids: Readonly<Record<string, string>>): string {
+  return Object.entries(ids)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}

@@ -1,0 +1,145 @@
+import { refund } from '../../examples/refund/saga.ts';
+import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
+import { silentLog } from '../../lambdas/ports/log.ts';
+import type { Engine } from '../../local/engine.ts';
+import type { SagaStatus } from '../../statemachines/rules/events.ts';
+import { check } from '../support/checker.ts';
+import { VirtualTime } from '../support/virtual-clock.ts';
+import { type FaultMode, VirtualPlane } from '../support/virtual-plane.ts';
+import { type Behaviour, type Operation, RefundPartners } from './partners.ts';
+
+export interface Scenario {
+  readonly name: string;
+  readonly behaviour: Behaviour;
+  /** Acts from outside while the saga runs (a cancel request). */
+  readonly meanwhile?: (engine: Engine, id: LedgerId) => Promise<void>;
+}
+
+/** Where one fault strikes: the nth store call or the nth partner call of a run, before or after its effect. */
+export interface Fault {
+  readonly at: 'store' | 'partner';
+  readonly index: number;
+  readonly phase: 'before' | 'after';
+  readonly mode: FaultMode;
+}
+
+export interface Ran {
+  readonly end: SagaStatus | 'moving' | 'never started';
+  /** Why a person was asked, or why it is an incident. */
+  readonly reason: string;
+  readonly findings: readonly string[];
+  readonly storeCalls: number;
+  readonly partnerCalls: number;
+  /** From the start to its rest, in virtual milliseconds. */
+  readonly tookMs: number;
+  readonly struck: boolean;
+  readonly events: readonly string[];
+  readonly incidentLate: boolean;
+}
+
+const INPUT = {
+  orderId: 'A-17',
+  email: 'ada@example.com',
+  sku: 'KETTLE',
+  quantity: 1,
+  amountMinor: 1_250,
+  currency: 'EUR',
+  reason: 'broken',
+};
+
+/** By then every saga has come to rest by itself. */
+const BOUND_MS = 15 * 60_000;
+/** After its rest: whatever is still on its way arrives, and a wrong end would show. */
+const AFTERGLOW_MS = 40_000;
+
+/** One saga, one scenario, at most one fault; then the checker. */
+export async function run(scenario: Scenario, fault?: Fault): Promise<Ran> {
+  const time = new VirtualTime();
+  return time.use(() => play(time, scenario, fault));
+}
+
+async function play(time: VirtualTime, scenario: Scenario, fault: Fault | undefined): Promise<Ran> {
+  const partners = new RefundPartners(time, scenario.behaviour);
+  let partnerCalls = 0;
+  let storeCalls = 0;
+  let struck = false;
+  const strikes = (
+    at: Fault['at'],
+    index: number,
+    phase: Fault['phase'],
+  ): FaultMode | undefined => {
+    if (fault?.at !== at || fault.index !== index || fault.phase !== phase) return undefined;
+    struck = true;
+    return fault.mode;
+  };
+  const plane = new VirtualPlane({
+    sagas: [refund],
+    time,
+    onStoreCall: (call) => {
+      storeCalls = call.index;
+      return strikes('store', call.index, call.phase);
+    },
+    tools: (process) => {
+      let index = 0;
+      return partners.tools((_operation: Operation, phase) => {
+        if (phase === 'before') {
+          partnerCalls += 1;
+          index = partnerCalls;
+        }
+        if (process.dead) return new Promise(() => {});
+        return plane.strike(strikes('partner', index, phase));
+      });
+    },
+  });
+  await plane.up();
+  const beforeStart = storeCalls;
+  let id: LedgerId | undefined;
+  const startedAt = time.now();
+  void plane.start(refund, 'key-1', INPUT).then(async (started) => {
+    id = started;
+    await scenario.meanwhile?.(plane.engine, started);
+  });
+  const rested = await time.run(() => id !== undefined && plane.rests(id), startedAt + BOUND_MS);
+  const tookMs = time.now() - startedAt;
+  const counted = { storeCalls, partnerCalls };
+  await time.run(() => false, time.now() + AFTERGLOW_MS);
+  void silentLog;
+  void beforeStart;
+  if (id === undefined) {
+    return {
+      end: 'never started',
+      reason: '',
+      findings: ['12: the start was never answered'],
+      ...counted,
+      tookMs,
+      struck,
+      events: [],
+      incidentLate: false,
+    };
+  }
+  const state = plane.state(id);
+  const records = plane.stores.held.ledgers.get(`${id.tenant}/${id.sagaId}`) ?? [];
+  const findings = check(id, records, partners.facts());
+  if (!rested) findings.push('12: the saga did not come to rest by itself');
+  return {
+    end: rested ? (state?.status ?? 'moving') : 'moving',
+    reason: state?.review?.reason ?? state?.incident?.reason ?? '',
+    findings,
+    ...counted,
+    tookMs,
+    struck,
+    incidentLate: state?.incident?.reason === 'late_evidence',
+    events: plane.events(id).map((event) => {
+      const { seq, at, type, state: status, drive, epoch, dueAt } = event;
+      const rest = Object.entries(event)
+        .filter(([name]) =>
+          ['step', 'action', 'reason', 'attempt', 'answer', 'code', 'round', 'askAt'].includes(
+            name,
+          ),
+        )
+        .map(([name, value]) => `${name}=${String(value)}`)
+        .join(' ');
+      return `${seq} +${at - startedAt} ${type} [${status} ${drive} e${epoch} due+${dueAt === undefined ? '-' : dueAt - startedAt}] ${rest}`;
+    }),
+  };
+}
