@@ -1,9 +1,10 @@
 import './with-resolvers.ts';
 import { StateMachine, type StateMachineDefinition } from 'aws-local-stepfunctions';
-import type { LedgerFunction } from '../lambdas/ledger/ledger-function.ts';
+import { type LedgerFunction, ledgerRequest } from '../lambdas/ledger/ledger-function.ts';
 import type { Clock } from '../lambdas/ports/clock.ts';
 import type { Drive } from '../lambdas/ports/drive-starter.ts';
 import type { SagaLedger } from '../lambdas/runtime/saga-ledger.ts';
+import { toolRequest } from '../lambdas/tool/request.ts';
 import type { ToolRuntime } from '../lambdas/tool/runtime.ts';
 import { compileSaga } from '../statemachines/asl/compile.ts';
 import type { LedgerCall, ToolCall } from '../statemachines/asl/payloads.ts';
@@ -77,7 +78,7 @@ function build(
     const { tenant, sagaId, epoch } = drive;
     const overrides = { taskResourceLocalHandlers: handlers } as unknown as LocalOverrides;
     await machine.run(
-      { tenant, sagaId, epoch },
+      { drive: { tenant, sagaId, epoch } },
       {
         overrides,
         context: { Execution: { Name: executionNameOf(sagaId, epoch) } },
@@ -156,7 +157,11 @@ function handlerOf(state: StateLike, saga: AnySaga, parts: MachineParts): Handle
     return async (input) => {
       const { Payload } = input as JsonAnswer;
       const endsAt = parts.clock.now() + LEDGER_LAMBDA_SECONDS * 1000;
-      return { Payload: await parts.ledgerFunction.handle(Payload as LedgerCall, { endsAt }) };
+      return {
+        Payload: await parts.ledgerFunction.handle(ledgerRequest(Payload as LedgerCall), {
+          endsAt,
+        }),
+      };
     };
   }
   const runtime = parts.runtimes.get(functionName);
@@ -170,6 +175,6 @@ function handlerOf(state: StateLike, saga: AnySaga, parts: MachineParts): Handle
   return async (input) => {
     const { Payload } = input as JsonAnswer;
     const endsAt = parts.clock.now() + limitMs;
-    return { Payload: await runtime.handle(Payload as ToolCall, { endsAt }) };
+    return { Payload: await runtime.handle(toolRequest(Payload as ToolCall), { endsAt }) };
   };
 }

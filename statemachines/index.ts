@@ -67,6 +67,7 @@ export type {
   AssessAnswer,
   BeginAnswer,
   CompleteAnswer,
+  DriveIds,
   DriveInput,
   LedgerCall,
   LedgerOp,

@@ -1,6 +1,6 @@
 import type { LedgerCall } from '../../statemachines/asl/payloads.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
-import { type LedgerAnswer, LedgerFunction } from '../ledger/ledger-function.ts';
+import { type LedgerAnswer, LedgerFunction, ledgerRequest } from '../ledger/ledger-function.ts';
 import type { LambdaHandler } from './context.ts';
 import { awsHost, type LambdaHost } from './host.ts';
 import { serve } from './serve.ts';
@@ -24,7 +24,7 @@ export function ledgerHandler(
   const ledger = new LedgerFunction({ sagas: options.sagas, host });
   return serve(
     host,
-    ({ op, execution }) => ({ op, execution }),
-    (call: LedgerCall, invocation) => ledger.handle(call, invocation),
+    ({ op }) => ({ op }),
+    (call: LedgerCall, invocation) => ledger.handle(ledgerRequest(call), invocation),
   );
 }

@@ -1,3 +1,5 @@
+import type { DriveIds } from '../../statemachines/asl/payloads.ts';
+import { executionNameOf } from '../../statemachines/rules/keys.ts';
 import { DriveSignal } from '../runtime/drive-signal.ts';
 import type { Invocation } from '../tool/request.ts';
 import { invocationOf, type LambdaHandler } from './context.ts';
@@ -5,10 +7,8 @@ import type { LambdaHost } from './host.ts';
 
 /** What every Task passes, besides what is its own. */
 interface Call {
-  readonly tenant: string;
-  readonly sagaId: string;
   readonly saga: string;
-  readonly epoch: number;
+  readonly drive: DriveIds;
 }
 
 /**
@@ -22,8 +22,10 @@ export function serve<Event extends Call, Answer>(
 ): LambdaHandler<Event, Answer> {
   return async (event, context) => {
     checkCall(event);
-    const { tenant, sagaId, saga, epoch } = event;
-    host.log.begin({ tenant, sagaId, saga, epoch, ...keysOf(event) });
+    const { saga, drive } = event;
+    const { tenant, sagaId, epoch } = drive;
+    const execution = executionNameOf(sagaId, epoch);
+    host.log.begin({ tenant, sagaId, saga, epoch, execution, ...keysOf(event) });
     try {
       return await work(event, invocationOf(context, host.clock));
     } catch (error) {
@@ -46,10 +48,11 @@ function note({ log }: LambdaHost, error: unknown): void {
 
 function checkCall(event: unknown): asserts event is Call {
   const call = (typeof event === 'object' && event !== null ? event : {}) as Partial<Call>;
-  const texts = [call.tenant, call.sagaId, call.saga];
-  if (texts.every((text) => typeof text === 'string' && text !== '') && isEpoch(call.epoch)) return;
+  const { tenant, sagaId, epoch }: Partial<DriveIds> = call.drive ?? {};
+  const texts = [tenant, sagaId, call.saga];
+  if (texts.every((text) => typeof text === 'string' && text !== '') && isEpoch(epoch)) return;
   throw new TypeError(
-    'this function is called by the state machine of a saga, with tenant, sagaId, saga and epoch: start a saga instead of invoking it',
+    'this function is called by the state machine of a saga, with saga and drive (tenant, sagaId, epoch): start a saga instead of invoking it',
   );
 }
 

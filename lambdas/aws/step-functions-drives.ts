@@ -7,7 +7,7 @@ import type { DriveStarter } from '../ports/drive-starter.ts';
 export function stepFunctionsDrives(client: SFNClient = sfnClient()): DriveStarter {
   return {
     async start({ tenant, sagaId, epoch, machine }) {
-      const input: DriveInput = { tenant, sagaId, epoch };
+      const input: DriveInput = { drive: { tenant, sagaId, epoch } };
       try {
         await client.send(
           new StartExecutionCommand({

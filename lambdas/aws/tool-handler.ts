@@ -1,6 +1,7 @@
+import type { ToolCall } from '../../statemachines/asl/payloads.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { ImplementedTool } from '../tool/implementation.ts';
-import type { ToolAnswer, ToolRequest } from '../tool/request.ts';
+import { type ToolAnswer, toolRequest } from '../tool/request.ts';
 import { ToolRuntime } from '../tool/runtime.ts';
 import type { LambdaHandler } from './context.ts';
 import { awsHost, type LambdaHost } from './host.ts';
@@ -20,7 +21,7 @@ export interface ToolHandlerOptions {
 export function toolHandler(
   tool: ImplementedTool,
   options: ToolHandlerOptions,
-): LambdaHandler<ToolRequest, ToolAnswer> {
+): LambdaHandler<ToolCall, ToolAnswer> {
   const { sagas } = options;
   const { name } = tool.contract;
   if (!sagas.some((saga) => saga.steps.some((step) => step.tool.name === name))) {
@@ -33,6 +34,6 @@ export function toolHandler(
   return serve(
     host,
     ({ step, action }) => ({ step, action }),
-    (request: ToolRequest, invocation) => runtime.handle(request, invocation),
+    (call: ToolCall, invocation) => runtime.handle(toolRequest(call), invocation),
   );
 }

@@ -3,7 +3,9 @@ import type {
   AssessAnswer,
   BeginAnswer,
   CompleteAnswer,
+  DriveIds,
   LedgerCall,
+  LedgerOp,
   SettleAnswer,
 } from '../../statemachines/asl/payloads.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
@@ -11,10 +13,23 @@ import type { SagaPlan } from '../../statemachines/plan/plan.ts';
 import type { Command, Verdict } from '../../statemachines/rules/commands.ts';
 import type { SagaStatus } from '../../statemachines/rules/events.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
+import type { LedgerId } from '../ports/ledger-store.ts';
 import { DriveSignal } from '../runtime/drive-signal.ts';
 import type { Host } from '../runtime/host.ts';
 import { SagaLedger } from '../runtime/saga-ledger.ts';
 import type { Invocation } from '../tool/request.ts';
+
+/** One Task's question, its drive spread out. */
+export interface LedgerRequest extends LedgerId {
+  readonly op: LedgerOp;
+  readonly saga: string;
+  readonly epoch: number;
+}
+
+/** Reads the Task's payload. */
+export function ledgerRequest({ op, saga, drive }: LedgerCall): LedgerRequest {
+  return { op, saga, tenant: drive.tenant, sagaId: drive.sagaId, epoch: drive.epoch };
+}
 
 export type LedgerAnswer = BeginAnswer | AssessAnswer | SettleAnswer | CompleteAnswer;
 
@@ -47,7 +62,7 @@ export class LedgerFunction {
    * @throws DriveSignal where `begin` or `complete` may not go on: Catch leads to `assess`
    * @throws LedgerDamaged @throws StoreUnavailable
    */
-  async handle(call: LedgerCall, invocation: Invocation): Promise<LedgerAnswer> {
+  async handle(call: LedgerRequest, invocation: Invocation): Promise<LedgerAnswer> {
     const saga = this.#sagas.get(call.saga);
     if (saga === undefined) {
       throw new DriveSignal(
@@ -67,15 +82,15 @@ export class LedgerFunction {
     }
   }
 
-  async #begin(call: LedgerCall, plan: SagaPlan, invocation: Invocation): Promise<BeginAnswer> {
+  async #begin(call: LedgerRequest, plan: SagaPlan, invocation: Invocation): Promise<BeginAnswer> {
     const command = { kind: 'begin', plan, epoch: call.epoch } as const;
     const { verdict } = await this.#write(call, command, invocation);
-    if (verdict.kind === 'route') return { softDeadlineAt: this.#softDeadline(plan) };
+    if (verdict.kind === 'route') return this.#drive(call, plan);
     throw signal(verdict);
   }
 
   async #complete(
-    call: LedgerCall,
+    call: LedgerRequest,
     plan: SagaPlan,
     invocation: Invocation,
   ): Promise<CompleteAnswer> {
@@ -88,15 +103,22 @@ export class LedgerFunction {
     throw signal(verdict);
   }
 
-  async #assess(call: LedgerCall, plan: SagaPlan, invocation: Invocation): Promise<AssessAnswer> {
-    const softDeadlineAt = this.#softDeadline(plan);
-    const command = { kind: 'assess', plan, epoch: call.epoch, softDeadlineAt } as const;
+  async #assess(
+    call: LedgerRequest,
+    plan: SagaPlan,
+    invocation: Invocation,
+  ): Promise<AssessAnswer> {
+    const command = { kind: 'assess', plan, epoch: call.epoch } as const;
     const { to, state } = await this.#untilRouted(call, command, invocation);
     const route = to === 'recover' ? 'recover' : (finalRoute(state) ?? 'parked');
-    return { route, state, softDeadlineAt };
+    return { route, state, drive: this.#drive(call, plan) };
   }
 
-  async #settle(call: LedgerCall, plan: SagaPlan, invocation: Invocation): Promise<SettleAnswer> {
+  async #settle(
+    call: LedgerRequest,
+    plan: SagaPlan,
+    invocation: Invocation,
+  ): Promise<SettleAnswer> {
     const command = { kind: 'settle', plan, epoch: call.epoch } as const;
     const { state } = await this.#untilRouted(call, command, invocation);
     const outcome = state === 'compensated' || state === 'incident' ? state : 'parked';
@@ -105,7 +127,7 @@ export class LedgerFunction {
 
   /** Each write states one fact; the next question is asked of the state it made. */
   async #untilRouted(
-    call: LedgerCall,
+    call: LedgerRequest,
     command: Extract<Command, { kind: 'assess' | 'settle' }>,
     invocation: Invocation,
   ): Promise<{
@@ -124,15 +146,19 @@ export class LedgerFunction {
   }
 
   async #write(
-    call: LedgerCall,
+    call: LedgerRequest,
     command: Command,
     invocation: Invocation,
   ): Promise<{ readonly verdict: Verdict; readonly state: SagaState | undefined }> {
     return this.#ledger.write(call, command, { actor: 'drive', deadlineAt: invocation.endsAt });
   }
 
-  #softDeadline(plan: SagaPlan): number {
-    return plan.sagaType === 'EXPRESS' ? this.#host.clock.now() + EXPRESS_DRIVE_MS : 0;
+  /** The drive as the next Tasks get it, with its soft deadline. */
+  #drive(call: LedgerRequest, plan: SagaPlan): Required<DriveIds> {
+    const { tenant, sagaId, epoch } = call;
+    const express = plan.sagaType === 'EXPRESS';
+    const softDeadlineAt = express ? this.#host.clock.now() + EXPRESS_DRIVE_MS : 0;
+    return { tenant, sagaId, epoch, softDeadlineAt };
   }
 }
 

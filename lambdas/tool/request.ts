@@ -1,3 +1,4 @@
+import type { ToolCall } from '../../statemachines/asl/payloads.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
 
 /** What a tool's Task passes: ids only. */
@@ -10,6 +11,12 @@ export interface ToolRequest extends LedgerId {
   readonly action: 'forward' | 'recover';
   /** Epoch milliseconds; 0: none. */
   readonly softDeadlineAt: number;
+}
+
+/** Reads the Task's payload. */
+export function toolRequest({ saga, step, action, drive }: ToolCall): ToolRequest {
+  const { tenant, sagaId, epoch, softDeadlineAt = 0 } = drive;
+  return { tenant, sagaId, epoch, saga, step, action, softDeadlineAt };
 }
 
 export interface ToolAnswer {

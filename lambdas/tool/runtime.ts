@@ -2,8 +2,8 @@ import * as errors from '../../statemachines/asl/error-names.ts';
 import { INLINE_WAIT_MS } from '../../statemachines/asl/timeouts.ts';
 import type { AnySaga, DefinedStep } from '../../statemachines/language/saga.ts';
 import type { StepPlan } from '../../statemachines/plan/plan.ts';
+import { mayClaim } from '../../statemachines/rules/claim.ts';
 import type { Claim, Rejection } from '../../statemachines/rules/commands.ts';
-import { decide } from '../../statemachines/rules/decide.ts';
 import { doubtPath } from '../../statemachines/rules/doubt.ts';
 import type { Action, Stored } from '../../statemachines/rules/events.ts';
 import { turn } from '../../statemachines/rules/recovery-gate.ts';
@@ -179,9 +179,10 @@ export class ToolRuntime {
       softDeadlineAt: softDeadline(work),
     };
     // Asked first without writing: arguments are built, and payloads kept, only for a claim that may succeed.
-    const probe = decide(state, claim, { now: clock.now(), actor: 'drive' });
+    const probe = mayClaim(state, claim, clock.now());
     if (probe.kind === 'already') return 'done';
     if (probe.kind === 'rejected') return probe.rejection;
+    if (probe.kind !== 'free') return 'again';
     let prepared: Prepared;
     try {
       prepared = await this.#arguments(work, state, action);

@@ -1,6 +1,6 @@
 import { STATE_NAMES } from '../language/names.ts';
 import { catchAll } from './errors.ts';
-import { ANSWER_PATH, type AssessAnswer, DRIVE_PATH } from './payloads.ts';
+import { ANSWER_PATH, type AssessAnswer } from './payloads.ts';
 import { guarded, ledgerTask, type MachineContext } from './task.ts';
 import type { ChoiceState, TaskState } from './types.ts';
 
@@ -13,10 +13,9 @@ export function assess(context: MachineContext): TaskState {
     ...ledgerTask(context, 'assess'),
     ResultSelector: {
       'route.$': '$.Payload.route',
-      'softDeadlineAt.$': '$.Payload.softDeadlineAt',
+      'drive.$': '$.Payload.drive',
       answer: { 'state.$': '$.Payload.state' },
     },
-    ResultPath: DRIVE_PATH,
     ...guarded(catchAll(STATE_NAMES.parked, ANSWER_PATH)),
     Next: STATE_NAMES.route,
   };
@@ -33,7 +32,7 @@ export function route(recovery: string): ChoiceState {
   return {
     Type: 'Choice',
     Choices: Object.entries(targets).map(([answer, next]) => ({
-      Variable: `${DRIVE_PATH}.route`,
+      Variable: '$.route',
       StringEquals: answer,
       Next: next,
     })),

@@ -1,6 +1,5 @@
 import { STATE_NAMES } from '../language/names.ts';
 import { catchAll } from './errors.ts';
-import { DRIVE_PATH } from './payloads.ts';
 import { guarded, ledgerTask, type MachineContext } from './task.ts';
 import type { TaskState } from './types.ts';
 
@@ -8,8 +7,7 @@ import type { TaskState } from './types.ts';
 export function begin(context: MachineContext, next: string): TaskState {
   return {
     ...ledgerTask(context, 'begin'),
-    ResultSelector: { 'softDeadlineAt.$': '$.Payload.softDeadlineAt' },
-    ResultPath: DRIVE_PATH,
+    ResultSelector: { 'drive.$': '$.Payload' },
     ...guarded(catchAll(STATE_NAMES.assess)),
     Next: next,
   };

@@ -3,11 +3,18 @@ import type { SagaStatus } from '../rules/events.ts';
 
 /** What the machine and its Lambdas say to each other: ids and one time, nothing of the saga itself. */
 
-/** Input of an execution. */
-export interface DriveInput {
+/** What names a drive. Every Task passes it on as one object, so no path in it can be missing. */
+export interface DriveIds {
   readonly tenant: string;
   readonly sagaId: string;
   readonly epoch: number;
+  /** Epoch milliseconds by which a step must be through; 0 or absent: none. `begin` and `assess` set it. */
+  readonly softDeadlineAt?: number;
+}
+
+/** Input of an execution. */
+export interface DriveInput {
+  readonly drive: DriveIds;
 }
 
 export type LedgerOp = 'begin' | 'assess' | 'settle' | 'complete';
@@ -17,8 +24,6 @@ export interface LedgerCall extends DriveInput {
   readonly op: LedgerOp;
   /** Name of the saga definition. */
   readonly saga: string;
-  /** Name of the execution. */
-  readonly execution: string;
 }
 
 /** Payload of a tool's function. */
@@ -26,20 +31,16 @@ export interface ToolCall extends DriveInput {
   readonly saga: string;
   readonly step: string;
   readonly action: 'forward' | 'recover';
-  /** Epoch milliseconds by which the step must be through, or 0 for none. */
-  readonly softDeadlineAt: number;
 }
 
-export interface BeginAnswer {
-  /** Epoch milliseconds, or 0 for none. */
-  readonly softDeadlineAt: number;
-}
+/** The drive with its soft deadline: what the states after `begin` pass on. */
+export type BeginAnswer = Required<DriveIds>;
 
 export const ROUTES = ['recover', 'parked', 'compensated', 'incident', 'completed'] as const;
 export interface AssessAnswer {
   readonly route: (typeof ROUTES)[number];
   readonly state: SagaStatus;
-  readonly softDeadlineAt: number;
+  readonly drive: Required<DriveIds>;
 }
 
 export const OUTCOMES = ['compensated', 'parked', 'incident'] as const;
@@ -52,32 +53,17 @@ export interface CompleteAnswer {
   readonly state: 'completed';
 }
 
-/**
- * Where `begin`, `assess` and `settle` leave their answer. `assess` writes the same path as
- * `begin`, so recovery finds the soft deadline even where `begin` failed.
- */
+/** Where the drive stands in the machine's state, from the execution's input to its end. */
 export const DRIVE_PATH = '$.drive';
 /** Output of an execution that parks: `{ state }`. */
-export const ANSWER_PATH = `${DRIVE_PATH}.answer`;
-
-const DRIVE_IDS = {
-  'tenant.$': '$.tenant',
-  'sagaId.$': '$.sagaId',
-  'epoch.$': '$.epoch',
-} as const;
+export const ANSWER_PATH = '$.answer';
 
 type Payload = Readonly<Record<string, JsonValue>>;
 
 export function ledgerPayload(op: LedgerOp, saga: string): Payload {
-  return { op, saga, ...DRIVE_IDS, 'execution.$': '$$.Execution.Name' };
+  return { op, saga, 'drive.$': DRIVE_PATH };
 }
 
 export function toolPayload(saga: string, step: string, action: ToolCall['action']): Payload {
-  return {
-    saga,
-    step,
-    action,
-    ...DRIVE_IDS,
-    'softDeadlineAt.$': `${DRIVE_PATH}.softDeadlineAt`,
-  };
+  return { saga, step, action, 'drive.$': DRIVE_PATH };
 }

@@ -1,6 +1,6 @@
 import { STATE_NAMES } from '../language/names.ts';
 import { catchAll } from './errors.ts';
-import { DRIVE_PATH, type SettleAnswer } from './payloads.ts';
+import type { SettleAnswer } from './payloads.ts';
 import { guarded, ledgerTask, type MachineContext } from './task.ts';
 import type { ChoiceState, TaskState } from './types.ts';
 
@@ -12,7 +12,6 @@ export function settle(context: MachineContext): TaskState {
       'outcome.$': '$.Payload.outcome',
       answer: { 'state.$': '$.Payload.state' },
     },
-    ResultPath: DRIVE_PATH,
     ...guarded(catchAll(STATE_NAMES.parked)),
     Next: STATE_NAMES.outcome,
   };
@@ -26,7 +25,7 @@ export function outcome(): ChoiceState {
   return {
     Type: 'Choice',
     Choices: Object.entries(targets).map(([answer, next]) => ({
-      Variable: `${DRIVE_PATH}.outcome`,
+      Variable: '$.outcome',
       StringEquals: answer,
       Next: next,
     })),

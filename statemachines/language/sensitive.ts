@@ -20,12 +20,20 @@ function sharedMarks(): WeakSet<object> {
  */
 export function sensitive<S extends Schema>(schema: S): S {
   marked.add(schema);
+  answered = new WeakMap();
   return schema;
 }
 
+/** Schemas do not change, and the engine asks about the same few at every call. */
+let answered = new WeakMap<object, boolean>();
+
 /** Whether the schema or any part of it is marked by {@link sensitive}. */
 export function hasSensitive(schema: Schema): boolean {
-  return contains(schema, new Set());
+  const known = answered.get(schema);
+  if (known !== undefined) return known;
+  const answer = contains(schema, new Set());
+  answered.set(schema, answer);
+  return answer;
 }
 
 /**

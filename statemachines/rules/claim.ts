@@ -19,6 +19,20 @@ import {
 
 /** Claims a step for one attempt, before anything is called (invariants 5, 7, 9, 13). */
 export function claim(state: SagaState, command: Claim, context: Context): Verdict {
+  const checked = mayClaim(state, command, context.now);
+  if (checked.kind !== 'free') return checked;
+  const draft = claimDraft(state, command, checked.action, checked.call, context.now);
+  return append(state, draft, context);
+}
+
+export interface FreeToClaim {
+  readonly kind: 'free';
+  readonly action: ActionState;
+  readonly call: CallPolicy;
+}
+
+/** Whether a claim would stand, without making it: asked before arguments are built and kept. */
+export function mayClaim(state: SagaState, command: Claim, now: number): Verdict | FreeToClaim {
   const refused = admission(state, command);
   if (refused !== undefined) return refused;
   const step = state.steps.get(command.step.name);
@@ -27,8 +41,7 @@ export function claim(state: SagaState, command: Claim, context: Context): Verdi
   const call = callOf(command);
   if (call === undefined) return reject({ reason: 'not_required' });
   const action = actionOf(step, command.action) ?? freshAction(command.action);
-  const busy = availability(state, step, action, call, command, context.now);
-  return busy ?? append(state, claimDraft(state, command, action, call, context.now), context);
+  return availability(state, step, action, call, command, now) ?? { kind: 'free', action, call };
 }
 
 /** A refusal that needs no claim: the arguments cannot be built, or the rules forbid them. */

@@ -104,7 +104,7 @@ export type Command =
   | Mark
   | (DriveCommand & { readonly kind: 'begin' })
   | (DriveCommand & { readonly kind: 'complete' })
-  | (DriveCommand & { readonly kind: 'assess'; readonly softDeadlineAt: number })
+  | (DriveCommand & { readonly kind: 'assess' })
   | (DriveCommand & { readonly kind: 'settle' })
   /** The code at hand is not the code this saga is pinned to. */
   | {

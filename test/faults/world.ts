@@ -1,10 +1,8 @@
 import { refund } from '../../examples/refund/saga.ts';
 import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
-import { silentLog } from '../../lambdas/ports/log.ts';
-import type { Engine } from '../../local/engine.ts';
 import type { SagaStatus } from '../../statemachines/rules/events.ts';
 import { check } from '../support/checker.ts';
-import { VirtualTime } from '../support/virtual-clock.ts';
+import { never, VirtualTime } from '../support/virtual-clock.ts';
 import { type FaultMode, VirtualPlane } from '../support/virtual-plane.ts';
 import { type Behaviour, type Operation, RefundPartners } from './partners.ts';
 
@@ -12,7 +10,7 @@ export interface Scenario {
   readonly name: string;
   readonly behaviour: Behaviour;
   /** Acts from outside while the saga runs (a cancel request). */
-  readonly meanwhile?: (engine: Engine, id: LedgerId) => Promise<void>;
+  readonly meanwhile?: (plane: VirtualPlane, id: LedgerId) => Promise<void>;
 }
 
 /** Where one fault strikes: the nth store call or the nth partner call of a run, before or after its effect. */
@@ -30,11 +28,14 @@ export interface Ran {
   readonly findings: readonly string[];
   readonly storeCalls: number;
   readonly partnerCalls: number;
+  /** Partner calls that came to their answer. */
+  readonly answered: ReadonlySet<number>;
   /** From the start to its rest, in virtual milliseconds. */
   readonly tookMs: number;
   readonly struck: boolean;
   readonly events: readonly string[];
-  readonly incidentLate: boolean;
+  /** Steps that the open review is about. */
+  readonly reviewed: readonly string[];
 }
 
 const INPUT = {
@@ -50,28 +51,39 @@ const INPUT = {
 /** By then every saga has come to rest by itself. */
 const BOUND_MS = 15 * 60_000;
 /** After its rest: whatever is still on its way arrives, and a wrong end would show. */
-const AFTERGLOW_MS = 40_000;
+const AFTERGLOW_MS = 20_000;
 
 /** One saga, one scenario, at most one fault; then the checker. */
 export async function run(scenario: Scenario, fault?: Fault): Promise<Ran> {
   const time = new VirtualTime();
-  return time.use(() => play(time, scenario, fault));
+  let struck = false;
+  const ran = await time.use(() =>
+    play(time, scenario, (at, index, phase) => {
+      if (fault?.at !== at || fault.index !== index || fault.phase !== phase) return undefined;
+      struck = true;
+      return fault.mode;
+    }),
+  );
+  return { ...ran, struck };
 }
 
-async function play(time: VirtualTime, scenario: Scenario, fault: Fault | undefined): Promise<Ran> {
+/** Decides at every moment of every call. */
+export type Strike = (
+  at: Fault['at'],
+  index: number,
+  phase: Fault['phase'],
+) => FaultMode | undefined;
+
+/** The same with any number of faults. */
+export async function runWith(scenario: Scenario, time: VirtualTime, strike: Strike): Promise<Ran> {
+  return time.use(() => play(time, scenario, strike));
+}
+
+async function play(time: VirtualTime, scenario: Scenario, strikes: Strike): Promise<Ran> {
   const partners = new RefundPartners(time, scenario.behaviour);
   let partnerCalls = 0;
   let storeCalls = 0;
-  let struck = false;
-  const strikes = (
-    at: Fault['at'],
-    index: number,
-    phase: Fault['phase'],
-  ): FaultMode | undefined => {
-    if (fault?.at !== at || fault.index !== index || fault.phase !== phase) return undefined;
-    struck = true;
-    return fault.mode;
-  };
+  const answered = new Set<number>();
   const plane = new VirtualPlane({
     sagas: [refund],
     time,
@@ -86,25 +98,23 @@ async function play(time: VirtualTime, scenario: Scenario, fault: Fault | undefi
           partnerCalls += 1;
           index = partnerCalls;
         }
-        if (process.dead) return new Promise(() => {});
+        if (phase === 'after') answered.add(index);
+        if (process.dead) return never();
         return plane.strike(strikes('partner', index, phase));
       });
     },
   });
   await plane.up();
-  const beforeStart = storeCalls;
   let id: LedgerId | undefined;
   const startedAt = time.now();
   void plane.start(refund, 'key-1', INPUT).then(async (started) => {
     id = started;
-    await scenario.meanwhile?.(plane.engine, started);
+    await scenario.meanwhile?.(plane, started);
   });
   const rested = await time.run(() => id !== undefined && plane.rests(id), startedAt + BOUND_MS);
   const tookMs = time.now() - startedAt;
-  const counted = { storeCalls, partnerCalls };
+  const counted = { storeCalls, partnerCalls, answered: new Set(answered) };
   await time.run(() => false, time.now() + AFTERGLOW_MS);
-  void silentLog;
-  void beforeStart;
   if (id === undefined) {
     return {
       end: 'never started',
@@ -112,9 +122,9 @@ async function play(time: VirtualTime, scenario: Scenario, fault: Fault | undefi
       findings: ['12: the start was never answered'],
       ...counted,
       tookMs,
-      struck,
+      struck: true,
       events: [],
-      incidentLate: false,
+      reviewed: [],
     };
   }
   const state = plane.state(id);
@@ -127,8 +137,8 @@ async function play(time: VirtualTime, scenario: Scenario, fault: Fault | undefi
     findings,
     ...counted,
     tookMs,
-    struck,
-    incidentLate: state?.incident?.reason === 'late_evidence',
+    struck: true,
+    reviewed: state?.review?.steps ?? [],
     events: plane.events(id).map((event) => {
       const { seq, at, type, state: status, drive, epoch, dueAt } = event;
       const rest = Object.entries(event)

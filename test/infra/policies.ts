@@ -27,6 +27,23 @@ export function roleOf(resources: Resources, part: string): string {
   return only[0];
 }
 
+/** Roles of the Lambda functions. */
+export function functionRoles(resources: Resources): string[] {
+  return ofType(resources, 'AWS::Lambda::Function').map(([, { Properties }]) =>
+    textOf(Properties.Role).replace(/^\$\{(.*)\.Arn\}$/, '$1'),
+  );
+}
+
+/** Whatever changes or removes an item that stands. */
+export const REWRITES = [
+  'dynamodb:PutItem',
+  'dynamodb:UpdateItem',
+  'dynamodb:DeleteItem',
+  'dynamodb:BatchWriteItem',
+  'dynamodb:PartiQLUpdate',
+  'dynamodb:PartiQLDelete',
+];
+
 /** What IAM would say: a deny wins, an allow is needed. */
 export function may(
   statements: readonly Statement[],

@@ -7,6 +7,9 @@ export const LEDGER_ENTRY = 'test/infra/entries/ledger.lambda.ts';
 /** Any file will do where nothing is bundled. */
 export const TOOL_ENTRY = 'test/infra/entries/hold-item.lambda.ts';
 
+/** Synthesising is work for the processor, and others may use it too. */
+export const SYNTH_MS = 120_000;
+
 export interface Resource {
   readonly Type: string;
   readonly Properties: Readonly<Record<string, unknown>>;
@@ -71,4 +74,20 @@ export function textOf(value: unknown): string {
   throw new Error(
     `the template has a value that this test does not read: ${JSON.stringify(value)}`,
   );
+}
+
+export const LEDGER = /^SagasTablesLedger/;
+
+/** The id of the one resource of this type whose id fits. */
+export function idOf(resources: Resources, type: string, pattern: RegExp): string {
+  const found = ofType(resources, type).filter(([id]) => pattern.test(id));
+  const [only] = found;
+  if (only === undefined || found.length > 1) {
+    throw new Error(`${found.length} resources of type ${type} fit ${pattern}`);
+  }
+  return only[0];
+}
+
+export function tableArn(resources: Resources, pattern: RegExp): string {
+  return `\${${idOf(resources, 'AWS::DynamoDB::Table', pattern)}.Arn}`;
 }

@@ -49,7 +49,8 @@ export class VirtualTime {
     if (owner?.dead === true) return () => {};
     this.#order += 1;
     const timer = {
-      at: this.#now + Math.max(0, ms),
+      // Whole milliseconds, as system timers count.
+      at: this.#now + Math.ceil(Math.max(0, ms)),
       order: this.#order,
       owner,
       fn,

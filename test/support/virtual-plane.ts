@@ -26,6 +26,7 @@ export interface VirtualPlaneOptions {
 }
 
 const RESTART_MS = 500;
+const STARTUP_PATIENCE_MS = 30_000;
 const CLIENT_PATIENCE_MS = 20_000;
 const CLIENT_PAUSE_MS = 1_000;
 
@@ -62,6 +63,7 @@ export class VirtualPlane {
 
   /** Starts the engine, or starts it again. */
   async up(): Promise<Engine> {
+    this.#process?.kill();
     this.generations += 1;
     const process = this.time.process();
     this.#process = process;
@@ -85,44 +87,59 @@ export class VirtualPlane {
 
   /** The process is gone at once; another one comes up by itself a little later. */
   kill(): void {
-    this.#process?.kill();
+    if (this.#process?.dead !== false) return;
+    this.#process.kill();
     this.#engine = undefined;
+    this.#restart();
+  }
+
+  /** As a supervisor does: again and again, until it comes up. */
+  #restart(): void {
     this.time.world.timer(RESTART_MS, () => {
-      void this.up();
+      const generation = this.generations + 1;
+      const again = (): void => {
+        if (this.#engine === undefined && this.generations === generation) this.#restart();
+      };
+      this.up().catch(again);
+      this.time.world.timer(STARTUP_PATIENCE_MS, again);
     });
   }
 
-  /** Starts a saga as a patient client does: with one key, again and again until it is answered. */
-  async start(saga: AnySaga, key: string, input: unknown): Promise<LedgerId> {
-    for (;;) {
-      const answer = await this.#tryStart(saga, key, JSON.stringify(input));
-      if (answer !== undefined) return answer;
-      await this.time.world.sleep(CLIENT_PAUSE_MS);
-    }
+  /** Starts a saga, with one key however often it has to ask. */
+  start(saga: AnySaga, key: string, input: unknown): Promise<LedgerId> {
+    const principal = { tenant: 'acme', id: 'shop', roles: ['starter' as const] };
+    return this.insist(async (engine) => {
+      const parts = {
+        host: engine.host,
+        ledger: engine.ledger,
+        sagas: new Map(this.#options.sagas.map((each) => [each.name, each])),
+        tools: [],
+        index: engine.projection,
+        machineOf: (each: AnySaga) => engine.machines.machineOf(each),
+      };
+      const view = await startSaga(parts, principal, saga.name, key, JSON.stringify(input));
+      return { tenant: principal.tenant, sagaId: view.id };
+    });
   }
 
-  async #tryStart(saga: AnySaga, key: string, body: string): Promise<LedgerId | undefined> {
-    const engine = this.#engine;
-    if (engine === undefined) return undefined;
-    const sagas = new Map(this.#options.sagas.map((each) => [each.name, each]));
-    const parts = {
-      host: engine.host,
-      ledger: engine.ledger,
-      sagas,
-      tools: [],
-      index: engine.projection,
-      machineOf: (each: AnySaga) => engine.machines.machineOf(each),
-    };
-    const principal = { tenant: 'acme', id: 'shop', roles: ['starter' as const] };
-    const asked = startSaga(parts, principal, saga.name, key, body).then(
-      (view) => ({ tenant: 'acme', sagaId: view.id }),
-      (error: unknown) => {
-        if (error instanceof StoreUnavailable) return undefined;
-        throw error;
-      },
-    );
-    const gaveUp = this.time.world.sleep(CLIENT_PATIENCE_MS).then(() => undefined);
-    return Promise.race([asked, gaveUp]);
+  /** Asks something of the engine as a patient client does, over restarts and lost answers. */
+  async insist<T>(ask: (engine: Engine) => Promise<T>): Promise<T> {
+    for (;;) {
+      const engine = this.#engine;
+      if (engine !== undefined) {
+        const asked = ask(engine).then(
+          (answer) => ({ answer }),
+          (error: unknown) => {
+            if (error instanceof StoreUnavailable) return undefined;
+            throw error;
+          },
+        );
+        const gaveUp = this.time.world.sleep(CLIENT_PATIENCE_MS).then(() => undefined);
+        const first = await Promise.race([asked, gaveUp]);
+        if (first !== undefined) return first.answer;
+      }
+      await this.time.world.sleep(CLIENT_PAUSE_MS);
+    }
   }
 
   events(id: LedgerId): SagaEvent[] {

@@ -86,8 +86,10 @@ async function startSmall(): Promise<{ tenant: string; sagaId: string }> {
   return id;
 }
 
-const onLedger = (op: LedgerOp) => ({ op, saga: 'small', execution: 'x-1', epoch: 1 });
-const onStep = { saga: 'small', step: 'hold', epoch: 1, softDeadlineAt: 0 } as const;
+const onLedger = (op: LedgerOp, id: Id) => ({ op, saga: 'small', drive: { ...id, epoch: 1 } });
+const onStep = (id: Id, epoch = 1) =>
+  ({ saga: 'small', step: 'hold', action: 'forward', drive: { ...id, epoch } }) as const;
+type Id = { readonly tenant: string; readonly sagaId: string };
 
 const holding = implementTool(holdItem, {
   forward: () => ({ holdId: 'h1' }),
@@ -99,10 +101,14 @@ describe('a saga through its handlers', () => {
     const id = await startSmall();
     const ledger = ledgerHandler({ sagas: [small], host });
     const tool = toolHandler(holding, { sagas: [small], host });
-    expect(await ledger({ ...id, ...onLedger('begin') }, context)).toEqual({ softDeadlineAt: 0 });
-    const moved = await tool({ ...id, ...onStep, action: 'forward' }, context);
+    expect(await ledger(onLedger('begin', id), context)).toEqual({
+      ...id,
+      epoch: 1,
+      softDeadlineAt: 0,
+    });
+    const moved = await tool(onStep(id), context);
     expect(moved).toEqual({ kind: 'moved' });
-    const done = await ledger({ ...id, ...onLedger('complete') }, context);
+    const done = await ledger(onLedger('complete', id), context);
     expect(done).toEqual({ state: 'completed' });
   });
 
@@ -115,9 +121,9 @@ describe('a saga through its handlers', () => {
       compensate: () => undefined,
     });
     const tool = toolHandler(refusing, { sagas: [small], host });
-    const call = tool({ ...id, ...onStep, action: 'forward' }, context);
+    const call = tool(onStep(id), context);
     await expect(call).rejects.toMatchObject({ name: TERMINAL });
-    const stale = tool({ ...id, ...onStep, epoch: 7, action: 'forward' }, context);
+    const stale = tool(onStep(id, 7), context);
     await expect(stale).rejects.toMatchObject({ name: STALE });
     expect(lines.filter((line) => line.level === 'ERROR')).toEqual([]);
   });
@@ -125,7 +131,7 @@ describe('a saga through its handlers', () => {
   test('every line names tenant, saga and step; the lines of an attempt its number', async () => {
     const id = await startSmall();
     const tool = toolHandler(holding, { sagas: [small], host });
-    await tool({ ...id, ...onStep, action: 'forward' }, context);
+    await tool(onStep(id), context);
     const call = lines.find((line) => line.message === 'call');
     expect(call).toMatchObject({ ...id, saga: 'small', step: 'hold', attempt: 1, epoch: 1 });
     for (const line of lines) expect(line).toMatchObject({ ...id, step: 'hold' });
@@ -134,12 +140,11 @@ describe('a saga through its handlers', () => {
   test('keys of one invocation do not reach the next one', async () => {
     const [first, second] = [await startSmall(), await startSmall()];
     const tool = toolHandler(holding, { sagas: [small], host });
-    await tool({ ...first, ...onStep, action: 'forward' }, context);
+    await tool(onStep(first), context);
     lines.length = 0;
-    await ledgerHandler({ sagas: [small], host })(
-      { ...second, ...onLedger('complete') },
-      context,
-    ).catch(() => undefined);
+    await ledgerHandler({ sagas: [small], host })(onLedger('complete', second), context).catch(
+      () => undefined,
+    );
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
       expect(line).toMatchObject(second);
@@ -159,7 +164,7 @@ describe('a saga through its handlers', () => {
     });
     const tool = toolHandler(counting, { sagas: [small], host });
     const late: LambdaContext = { getRemainingTimeInMillis: () => 1_000 };
-    await expect(tool({ ...id, ...onStep, action: 'forward' }, late)).rejects.toThrow();
+    await expect(tool(onStep(id), late)).rejects.toThrow();
     expect(calls).toBe(0);
   });
 

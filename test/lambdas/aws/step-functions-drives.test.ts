@@ -63,7 +63,7 @@ test('starts the version that the ledger names, under saga and epoch', async () 
     {
       stateMachineArn: machine,
       name: 's1-2',
-      input: JSON.stringify({ tenant: 'acme', sagaId: 's1', epoch: 2 }),
+      input: JSON.stringify({ drive: { tenant: 'acme', sagaId: 's1', epoch: 2 } }),
     },
   ]);
 });

@@ -1,7 +1,7 @@
 import { NEVER_RETRIED, TERMINAL, validateAsl, WAITING } from 'counterstep';
 import { describe, expect, test } from 'vitest';
 import { line } from '../samples.ts';
-import { type Answer, compiled, golden, named, run, throwing } from './machine.ts';
+import { type Answer, compiled, DRIVE, golden, named, run, throwing } from './machine.ts';
 
 const machine = compiled(line);
 
@@ -19,19 +19,19 @@ describe('the happy path', () => {
     expect(end).toEqual({ kind: 'succeeded', output: { state: 'completed' } });
   });
   test('payloads are ids and the soft deadline, to the function of each tool', async () => {
-    const { calls } = await run(machine, { begin: () => ({ softDeadlineAt: 1234 }) });
-    const ids = { tenant: 'acme', sagaId: 'saga-1', epoch: 3, saga: 'line' };
+    const drive = { ...DRIVE, softDeadlineAt: 1234 };
+    const { calls } = await run(machine, { begin: () => drive });
     expect(calls[0]).toEqual({
       state: 'begin',
       functionName: 'ledger',
-      payload: { ...ids, op: 'begin', execution: 'saga-1-3' },
+      payload: { saga: 'line', op: 'begin', drive: DRIVE },
     });
     expect(calls[2]).toEqual({
       state: 'hold',
       functionName: 'tool-hold-stock',
-      payload: { ...ids, step: 'hold', action: 'forward', softDeadlineAt: 1234 },
+      payload: { saga: 'line', step: 'hold', action: 'forward', drive },
     });
-    expect(calls.at(-1)?.payload).toEqual({ ...ids, op: 'complete', execution: 'saga-1-3' });
+    expect(calls.at(-1)?.payload).toEqual({ saga: 'line', op: 'complete', drive });
   });
 });
 
@@ -52,13 +52,10 @@ describe('recovery', () => {
     expect(tried.filter((state) => state === 'recover.charge')).toHaveLength(4);
     expect(new Set(tried)).toEqual(new Set(['begin', ...recovery]));
     expect(calls.find((call) => call.state === 'recover.hold')?.payload).toEqual({
-      tenant: 'acme',
-      sagaId: 'saga-1',
-      epoch: 3,
       saga: 'line',
       step: 'hold',
       action: 'recover',
-      softDeadlineAt: 99,
+      drive: { ...DRIVE, softDeadlineAt: 99 },
     });
     expect(end).toEqual({ kind: 'failed', error: 'Compensated' });
   });
@@ -70,12 +67,12 @@ describe('recovery', () => {
     expect(bySettle.end).toEqual({ kind: 'failed', error: 'Incident' });
     const byAssess = await run(machine, {
       send: throwing('Error'),
-      assess: () => ({ route: 'incident', state: 'incident', softDeadlineAt: 0 }),
+      assess: () => ({ route: 'incident', state: 'incident', drive: DRIVE }),
     });
     expect(byAssess.end).toEqual({ kind: 'failed', error: 'Incident' });
   });
   test('a saga compensated or completed before is only reported', async () => {
-    const assess = (route: string, state: string) => () => ({ route, state, softDeadlineAt: 0 });
+    const assess = (route: string, state: string) => () => ({ route, state, drive: DRIVE });
     const compensated = await run(machine, {
       begin: throwing(TERMINAL),
       assess: assess('compensated', 'compensated'),
@@ -94,7 +91,7 @@ describe('parking ends the execution well, with the state of the saga', () => {
   test('by assess', async () => {
     const { tried, end } = await run(machine, {
       hold: throwing(WAITING),
-      assess: () => ({ route: 'parked', state: 'waiting', softDeadlineAt: 0 }),
+      assess: () => ({ route: 'parked', state: 'waiting', drive: DRIVE }),
     });
     expect(tried).toEqual(['begin', 'look', 'hold', 'assess']);
     expect(end).toEqual({ kind: 'succeeded', output: { state: 'waiting' } });
@@ -109,7 +106,7 @@ describe('parking ends the execution well, with the state of the saga', () => {
   test('by an answer nobody knows: nothing is recovered by mistake', async () => {
     const { tried, end } = await run(machine, {
       hold: throwing(TERMINAL),
-      assess: () => ({ route: 'undo-everything', state: 'running', softDeadlineAt: 0 }),
+      assess: () => ({ route: 'undo-everything', state: 'running', drive: DRIVE }),
     });
     expect(tried.at(-1)).toBe('assess');
     expect(end.kind).toBe('succeeded');

@@ -57,11 +57,18 @@ export interface Run {
     | { readonly kind: 'failed'; readonly error: string };
 }
 
+/** The ids every drive of these tests has. */
+export const DRIVE = { tenant: 'acme', sagaId: 'saga-1', epoch: 3 } as const;
+
 /** What a saga without any failure answers; tests override single states. */
 const HAPPY: Readonly<Record<string, unknown>> = {
-  begin: { softDeadlineAt: 0 },
+  begin: { ...DRIVE, softDeadlineAt: 0 },
   complete: { state: 'completed' },
-  assess: { route: 'recover', state: 'compensating', softDeadlineAt: 99 },
+  assess: {
+    route: 'recover',
+    state: 'compensating',
+    drive: { ...DRIVE, softDeadlineAt: 99 },
+  },
   settle: { outcome: 'compensated', state: 'compensated' },
 };
 
@@ -88,9 +95,8 @@ export async function run(
     validationOptions: { noValidate: true },
   });
   const execution = interpreter.run(
-    { tenant: 'acme', sagaId: 'saga-1', epoch: 3 },
+    { drive: DRIVE },
     {
-      context: { Execution: { Name: 'saga-1-3' } },
       overrides: {
         taskResourceLocalHandlers: Object.fromEntries(handlers),
         retryIntervalOverrides: Object.fromEntries(tasks.map((state) => [state, 0])),

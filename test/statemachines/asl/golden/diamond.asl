@@ -5,9 +5,8 @@
     "begin": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"begin","saga":"diamond","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
-      "ResultSelector": {"softDeadlineAt.$":"$.Payload.softDeadlineAt"},
-      "ResultPath": "$.drive",
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"begin","saga":"diamond","drive.$":"$.drive"}},
+      "ResultSelector": {"drive.$":"$.Payload"},
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
@@ -16,7 +15,7 @@
     "open": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"open","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+      "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"open","action":"forward","drive.$":"$.drive"}},
       "ResultPath": null,
       "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -31,7 +30,7 @@
           "left": {
             "Type": "Task",
             "Resource": "arn:aws:states:::lambda:invoke",
-            "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"left","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+            "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"left","action":"forward","drive.$":"$.drive"}},
             "ResultPath": null,
             "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -49,7 +48,7 @@
           "right": {
             "Type": "Task",
             "Resource": "arn:aws:states:::lambda:invoke",
-            "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"right","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+            "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"right","action":"forward","drive.$":"$.drive"}},
             "ResultPath": null,
             "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -69,7 +68,7 @@
     "close": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"close","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+      "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"close","action":"forward","drive.$":"$.drive"}},
       "ResultPath": null,
       "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -79,7 +78,7 @@
     "complete": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"complete","saga":"diamond","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"complete","saga":"diamond","drive.$":"$.drive"}},
       "ResultSelector": {"state.$":"$.Payload.state"},
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -89,23 +88,22 @@
     "assess": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"assess","saga":"diamond","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
-      "ResultSelector": {"route.$":"$.Payload.route","softDeadlineAt.$":"$.Payload.softDeadlineAt","answer":{"state.$":"$.Payload.state"}},
-      "ResultPath": "$.drive",
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"assess","saga":"diamond","drive.$":"$.drive"}},
+      "ResultSelector": {"route.$":"$.Payload.route","drive.$":"$.Payload.drive","answer":{"state.$":"$.Payload.state"}},
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
-      "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.drive.answer","Next":"Parked"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.drive.answer","Next":"Parked"}],
+      "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.answer","Next":"Parked"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.answer","Next":"Parked"}],
       "Next": "route"
     },
     "route": {
       "Type": "Choice",
-      "Choices": [{"Variable":"$.drive.route","StringEquals":"recover","Next":"recover.close"},{"Variable":"$.drive.route","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.drive.route","StringEquals":"incident","Next":"Incident"},{"Variable":"$.drive.route","StringEquals":"completed","Next":"Completed"}],
+      "Choices": [{"Variable":"$.route","StringEquals":"recover","Next":"recover.close"},{"Variable":"$.route","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.route","StringEquals":"incident","Next":"Incident"},{"Variable":"$.route","StringEquals":"completed","Next":"Completed"}],
       "Default": "Parked"
     },
     "recover.close": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"close","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+      "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"close","action":"recover","drive.$":"$.drive"}},
       "ResultPath": null,
       "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -120,7 +118,7 @@
           "recover.right": {
             "Type": "Task",
             "Resource": "arn:aws:states:::lambda:invoke",
-            "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"right","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+            "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"right","action":"recover","drive.$":"$.drive"}},
             "ResultPath": null,
             "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -138,7 +136,7 @@
           "recover.left": {
             "Type": "Task",
             "Resource": "arn:aws:states:::lambda:invoke",
-            "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"left","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+            "Parameters": {"FunctionName":"tool-charge-card","Payload":{"saga":"diamond","step":"left","action":"recover","drive.$":"$.drive"}},
             "ResultPath": null,
             "TimeoutSeconds": 45,
             "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -158,7 +156,7 @@
     "recover.open": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"open","action":"recover","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+      "Parameters": {"FunctionName":"tool-hold-stock","Payload":{"saga":"diamond","step":"open","action":"recover","drive.$":"$.drive"}},
       "ResultPath": null,
       "TimeoutSeconds": 45,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -168,9 +166,8 @@
     "settle": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"settle","saga":"diamond","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"settle","saga":"diamond","drive.$":"$.drive"}},
       "ResultSelector": {"outcome.$":"$.Payload.outcome","answer":{"state.$":"$.Payload.state"}},
-      "ResultPath": "$.drive",
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"Parked"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"Parked"}],
@@ -178,16 +175,16 @@
     },
     "outcome": {
       "Type": "Choice",
-      "Choices": [{"Variable":"$.drive.outcome","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.drive.outcome","StringEquals":"incident","Next":"Incident"}],
+      "Choices": [{"Variable":"$.outcome","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.outcome","StringEquals":"incident","Next":"Incident"}],
       "Default": "Parked"
     },
     "Parked": {
       "Type": "Succeed",
-      "OutputPath": "$.drive.answer"
+      "OutputPath": "$.answer"
     },
     "Completed": {
       "Type": "Succeed",
-      "OutputPath": "$.drive.answer"
+      "OutputPath": "$.answer"
     },
     "Compensated": {
       "Type": "Fail",

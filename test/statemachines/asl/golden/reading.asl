@@ -5,9 +5,8 @@
     "begin": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"begin","saga":"reading","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
-      "ResultSelector": {"softDeadlineAt.$":"$.Payload.softDeadlineAt"},
-      "ResultPath": "$.drive",
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"begin","saga":"reading","drive.$":"$.drive"}},
+      "ResultSelector": {"drive.$":"$.Payload"},
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"assess"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"assess"}],
@@ -16,7 +15,7 @@
     "look": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"tool-look-up","Payload":{"saga":"reading","step":"look","action":"forward","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","softDeadlineAt.$":"$.drive.softDeadlineAt"}},
+      "Parameters": {"FunctionName":"tool-look-up","Payload":{"saga":"reading","step":"look","action":"forward","drive.$":"$.drive"}},
       "ResultPath": null,
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -26,7 +25,7 @@
     "complete": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"complete","saga":"reading","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"complete","saga":"reading","drive.$":"$.drive"}},
       "ResultSelector": {"state.$":"$.Payload.state"},
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
@@ -36,25 +35,23 @@
     "assess": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"assess","saga":"reading","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
-      "ResultSelector": {"route.$":"$.Payload.route","softDeadlineAt.$":"$.Payload.softDeadlineAt","answer":{"state.$":"$.Payload.state"}},
-      "ResultPath": "$.drive",
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"assess","saga":"reading","drive.$":"$.drive"}},
+      "ResultSelector": {"route.$":"$.Payload.route","drive.$":"$.Payload.drive","answer":{"state.$":"$.Payload.state"}},
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
-      "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.drive.answer","Next":"Parked"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.drive.answer","Next":"Parked"}],
+      "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.answer","Next":"Parked"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.answer","Next":"Parked"}],
       "Next": "route"
     },
     "route": {
       "Type": "Choice",
-      "Choices": [{"Variable":"$.drive.route","StringEquals":"recover","Next":"settle"},{"Variable":"$.drive.route","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.drive.route","StringEquals":"incident","Next":"Incident"},{"Variable":"$.drive.route","StringEquals":"completed","Next":"Completed"}],
+      "Choices": [{"Variable":"$.route","StringEquals":"recover","Next":"settle"},{"Variable":"$.route","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.route","StringEquals":"incident","Next":"Incident"},{"Variable":"$.route","StringEquals":"completed","Next":"Completed"}],
       "Default": "Parked"
     },
     "settle": {
       "Type": "Task",
       "Resource": "arn:aws:states:::lambda:invoke",
-      "Parameters": {"FunctionName":"ledger","Payload":{"op":"settle","saga":"reading","tenant.$":"$.tenant","sagaId.$":"$.sagaId","epoch.$":"$.epoch","execution.$":"$$.Execution.Name"}},
+      "Parameters": {"FunctionName":"ledger","Payload":{"op":"settle","saga":"reading","drive.$":"$.drive"}},
       "ResultSelector": {"outcome.$":"$.Payload.outcome","answer":{"state.$":"$.Payload.state"}},
-      "ResultPath": "$.drive",
       "TimeoutSeconds": 35,
       "Retry": [{"ErrorEquals":["Counterstep.Terminal","Counterstep.InFlight","Counterstep.Stale","Counterstep.Waiting","Counterstep.SoftDeadline","Counterstep.Held","Counterstep.NotReady"],"MaxAttempts":0},{"ErrorEquals":["States.ALL"],"IntervalSeconds":1,"MaxAttempts":3,"BackoffRate":2,"MaxDelaySeconds":10,"JitterStrategy":"FULL"}],
       "Catch": [{"ErrorEquals":["States.DataLimitExceeded"],"ResultPath":"$.error","Next":"Parked"},{"ErrorEquals":["States.ALL"],"ResultPath":"$.error","Next":"Parked"}],
@@ -62,16 +59,16 @@
     },
     "outcome": {
       "Type": "Choice",
-      "Choices": [{"Variable":"$.drive.outcome","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.drive.outcome","StringEquals":"incident","Next":"Incident"}],
+      "Choices": [{"Variable":"$.outcome","StringEquals":"compensated","Next":"Compensated"},{"Variable":"$.outcome","StringEquals":"incident","Next":"Incident"}],
       "Default": "Parked"
     },
     "Parked": {
       "Type": "Succeed",
-      "OutputPath": "$.drive.answer"
+      "OutputPath": "$.answer"
     },
     "Completed": {
       "Type": "Succeed",
-      "OutputPath": "$.drive.answer"
+      "OutputPath": "$.answer"
     },
     "Compensated": {
       "Type": "Fail",

@@ -1,0 +1,97 @@
+import type { Behaviour, Operation, PartnerFault } from './partners.ts';
+import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
+import type { VirtualPlane } from '../support/virtual-plane.ts';
+import type { Scenario } from './world.ts';
+
+/** `first` and `second` strike that call only, `always` every other one. */
+interface Calls {
+  readonly first?: PartnerFault;
+  readonly second?: PartnerFault;
+  readonly always?: PartnerFault;
+}
+type Plan = Partial<Record<Operation, Calls>>;
+
+function behaviour(plan: Plan): Behaviour {
+  return (operation, nth) => {
+    const wanted = plan[operation];
+    const named = nth === 1 ? wanted?.first : nth === 2 ? wanted?.second : undefined;
+    return named ?? wanted?.always;
+  };
+}
+
+function scenario(name: string, plan: Plan): Scenario {
+  return { name, behaviour: behaviour(plan) };
+}
+
+const REFUSED_AT_THE_END: Plan = { send: { always: 'refuse' } };
+
+/** The saga goes forward, whatever its partners do. */
+export const FORWARD: readonly Scenario[] = [
+  scenario('happy', {}),
+  scenario('stock answer lost', { reserve: { first: 'commit_then_drop' } }),
+  scenario('stock lands late', { reserve: { first: 'commit_late' } }),
+  scenario('stock silent', { reserve: { first: 'hang' } }),
+  scenario('stock lands late, its repeat is refused', {
+    reserve: { first: 'commit_late', second: 'refuse' },
+  }),
+  scenario('stock throttles', { reserve: { first: 'throttle' } }),
+  scenario('credit answer lost', { create: { first: 'commit_then_drop' } }),
+  scenario('credit lands late', { create: { first: 'commit_late' } }),
+  scenario('credit silent', { create: { first: 'hang' } }),
+  scenario('credit request lost', { create: { first: 'drop_before' } }),
+  scenario('accounts cannot be asked at first', {
+    create: { first: 'commit_then_drop' },
+    lookup: { first: 'hang' },
+  }),
+  scenario('mail answer lost', { send: { first: 'commit_then_drop' } }),
+  scenario('mail lands late', { send: { first: 'commit_late' } }),
+  scenario('mail throttles', { send: { first: 'throttle' } }),
+];
+
+/** Something is refused for good, or asked back, and what was done is undone. */
+export const RECOVERY: readonly Scenario[] = [
+  scenario('stock refuses', { reserve: { always: 'refuse' } }),
+  scenario('credit refuses', { create: { always: 'refuse' } }),
+  scenario('mail refuses', REFUSED_AT_THE_END),
+  scenario('stock throttles for ever', { reserve: { always: 'throttle' } }),
+  scenario('stock answer lost, then throttles for ever', {
+    reserve: { first: 'commit_then_drop', always: 'throttle' },
+  }),
+  scenario('mail throttles for ever', { send: { always: 'throttle' } }),
+  scenario('release refused', { ...REFUSED_AT_THE_END, release: { always: 'refuse' } }),
+  scenario('cancellation refused', { ...REFUSED_AT_THE_END, cancel: { always: 'refuse' } }),
+  scenario('release answer lost', { ...REFUSED_AT_THE_END, release: { first: 'commit_then_drop' } }),
+  scenario('release lands late', { ...REFUSED_AT_THE_END, release: { first: 'commit_late' } }),
+  scenario('release lands late, its repeat is refused', {
+    ...REFUSED_AT_THE_END,
+    release: { first: 'commit_late', second: 'refuse' },
+  }),
+  scenario('cancellation answer lost', {
+    ...REFUSED_AT_THE_END,
+    cancel: { first: 'commit_then_drop' },
+  }),
+  scenario('cancellation lands late', { ...REFUSED_AT_THE_END, cancel: { first: 'commit_late' } }),
+  scenario('cancellation throttles', { ...REFUSED_AT_THE_END, cancel: { first: 'throttle' } }),
+  {
+    name: 'cancelled while credit lands late',
+    behaviour: behaviour({ create: { first: 'commit_late' } }),
+    meanwhile: cancel,
+  },
+  {
+    name: 'cancelled while mail lands late',
+    behaviour: behaviour({ send: { first: 'commit_late' } }),
+    meanwhile: cancel,
+  },
+  {
+    name: 'cancelled while stock is silent',
+    behaviour: behaviour({ reserve: { first: 'hang' } }),
+    meanwhile: cancel,
+  },
+];
+
+/** Asks for recovery one second after the start, while the call that tells nothing is under way. */
+async function cancel(plane: VirtualPlane, id: LedgerId): Promise<void> {
+  await plane.time.world.sleep(1_000);
+  const command = { kind: 'cancel', reason: 'no longer wanted' } as const;
+  await plane.insist((engine) => engine.ledger.write(id, command, { actor: 'ada' }));
+}
