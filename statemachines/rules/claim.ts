@@ -1,6 +1,6 @@
 import type { CallPolicy } from '../language/effects.ts';
 import type { Claim, Context, Mark, Refuse, Rejection, Verdict } from './commands.ts';
-import { dedupeNow, doubtPath } from './doubt.ts';
+import { budgetOf, dedupeNow, doubtPath } from './doubt.ts';
 import { correlationIdOf, idempotencyKeyOf } from './keys.ts';
 import { LEASE_MARGIN_MS, SKEW_MS } from './protocol.ts';
 import { recoveryGate } from './recovery-gate.ts';
@@ -164,7 +164,7 @@ function availability(
   if (action.retryAt !== undefined && now < action.retryAt) {
     return reject({ reason: 'backoff', until: action.retryAt });
   }
-  if (action.spent >= call.retry.maxAttempts && !endless(command)) {
+  if (action.spent >= budgetOf(call, command.step, command.action)) {
     return reject({ reason: 'attempts_spent' });
   }
   if (
@@ -174,11 +174,6 @@ function availability(
     return reject({ reason: 'soft_deadline' });
   }
   return undefined;
-}
-
-/** Steps after the pivot retry until they finish: nothing before them can be undone any more. */
-function endless(command: Claim): boolean {
-  return command.action === 'forward' && command.step.afterPivot === true;
 }
 
 function forwardGate(state: SagaState, step: StepState, now: number): Rejection | undefined {

@@ -2,7 +2,7 @@ import type { CallPolicy } from '../language/effects.ts';
 import type { SagaPlan } from '../plan/plan.ts';
 import { driftOf, reject } from './claim.ts';
 import type { Command, Context, Draft, Verdict } from './commands.ts';
-import { doubtPath } from './doubt.ts';
+import { budgetOf, doubtPath } from './doubt.ts';
 import type { ParkReason, ReviewReason } from './events.ts';
 import { MAX_IDLE_DRIVES } from './protocol.ts';
 import { append } from './stamp.ts';
@@ -15,6 +15,7 @@ import {
   pivotCommitted,
   pluralSteps,
   stepsInOrder,
+  writes,
 } from './view.ts';
 
 type Drive<K extends Command['kind']> = Extract<Command, { kind: K }>;
@@ -68,14 +69,12 @@ function assessForward(state: SagaState, command: Drive<'assess'>, context: Cont
   if (held.length > 0) {
     return openReview(state, plan.reviewMs, 'held_by_tool', held, explainHeld(held), context);
   }
-  const lost = open.filter((step) => {
-    const call = forwardCall(plan, step);
-    return unaskable(step.forward, isEndless(plan, step) ? withoutLimit(call) : call, now, true);
-  });
-  if (lost.length > 0) return unknownOutcome(state, plan, lost, context);
-  const spent = open.filter(
-    (step) => !isEndless(plan, step) && isSpent(step.forward, forwardCall(plan, step)),
+  const lost = open.filter(
+    (step) =>
+      writes(step.record.effect) && unaskable(step.forward, forwardCall(plan, step), now, true),
   );
+  if (lost.length > 0) return unknownOutcome(state, plan, lost, context);
+  const spent = open.filter((step) => isSpent(step, forwardCall(plan, step), now));
   const first = spent[0];
   if (first !== undefined) return spentBudget(state, plan, first, context);
   const live = open.some((step) => isLive(step.forward, now));
@@ -184,7 +183,15 @@ export function unaskable(
   return path.kind === 'resend' && action.spent >= call.retry.maxAttempts;
 }
 
-export function isSpent(action: ActionState, call: CallPolicy | undefined): boolean {
+/** No try is left for the forward call, and it surely did nothing. A call that only reads never does. */
+function isSpent(step: StepState, call: CallPolicy | undefined, now: number): boolean {
+  const { forward, record } = step;
+  if (hasNoTryLeft(forward, call)) return true;
+  return !writes(record.effect) && unaskable(forward, call, now, true);
+}
+
+/** The last attempt did nothing, and the budget allows no other. */
+export function hasNoTryLeft(action: ActionState, call: CallPolicy | undefined): boolean {
   return (
     call !== undefined && action.status === 'retrying' && action.spent >= call.retry.maxAttempts
   );
@@ -194,18 +201,13 @@ export function ownsDrive(state: SagaState, epoch: number): boolean {
   return !isFinal(state) && state.drive === 'running' && state.epoch === epoch;
 }
 
+/** The forward call's policy, with the budget that its place in the saga gives it. */
 function forwardCall(plan: SagaPlan, step: StepState): CallPolicy | undefined {
-  return plan.steps.find((candidate) => candidate.name === step.record.name)?.forward;
-}
-
-/** Steps after the pivot retry until they finish (see `claim`). */
-function isEndless(plan: SagaPlan, step: StepState): boolean {
-  return plan.steps.find((candidate) => candidate.name === step.record.name)?.afterPivot === true;
-}
-
-function withoutLimit(call: CallPolicy | undefined): CallPolicy | undefined {
-  if (call === undefined) return undefined;
-  return { ...call, retry: { ...call.retry, maxAttempts: Number.POSITIVE_INFINITY } };
+  const planned = plan.steps.find((candidate) => candidate.name === step.record.name);
+  if (planned === undefined) return undefined;
+  const { forward } = planned;
+  const maxAttempts = budgetOf(forward, planned, 'forward');
+  return { ...forward, retry: { ...forward.retry, maxAttempts } };
 }
 
 function later(time: number | undefined, now: number): boolean {

@@ -16,5 +16,11 @@ export const MAX_ASK_INTERVAL_MS = 3_600_000;
 export const FIRST_IDLE_PAUSE_MS = 1_000;
 export const MAX_IDLE_PAUSE_MS = 900_000;
 
+/**
+ * Tries of a step behind the pivot, at least: nothing before it can be undone any more, so it goes on
+ * until it is done, with growing pauses, before a person is asked.
+ */
+export const AFTER_PIVOT_ATTEMPTS = 50;
+
 /** Drives in a row that moved nothing before a person is asked. */
 export const MAX_IDLE_DRIVES = 8;

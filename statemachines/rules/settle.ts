@@ -2,7 +2,15 @@ import type { CallPolicy } from '../language/effects.ts';
 import type { SagaPlan } from '../plan/plan.ts';
 import { driftOf } from './claim.ts';
 import type { Command, Context, Verdict } from './commands.ts';
-import { again, isSpent, lateIncident, openReview, ownsDrive, park, unaskable } from './drive.ts';
+import {
+  again,
+  hasNoTryLeft,
+  lateIncident,
+  openReview,
+  ownsDrive,
+  park,
+  unaskable,
+} from './drive.ts';
 import type { RecoveryEntry, ReviewReason } from './events.ts';
 import { needsApproval, turn } from './recovery-gate.ts';
 import { planIsShort, planRecovery } from './recovery-plan.ts';
@@ -10,6 +18,7 @@ import { append } from './stamp.ts';
 import type { ActionState, SagaState, StepState } from './state.ts';
 import {
   isFinal,
+  isInDoubt,
   isLive,
   isRecovered,
   isUnresolved,
@@ -50,9 +59,7 @@ export function settle(state: SagaState, command: Settle, context: Context): Ver
     const step = state.steps.get(entry.step);
     return step !== undefined && !isRecovered(step);
   });
-  const undecided = stepsInOrder(state).some(
-    (step) => isUnresolved(step.forward) && step.resolved === undefined,
-  );
+  const undecided = stepsInOrder(state).some(isInDoubt);
   if (open.length === 0 && !undecided) return close(state, context);
   return waitOrReview(state, plan, open, context);
 }
@@ -123,7 +130,7 @@ function viewEntry(state: SagaState, plan: SagaPlan, entry: RecoveryEntry, now: 
     return [{ kind: needsApproval(state) ? 'blocked' : 'runnable', step }];
   }
   const call = planned.recovery?.call;
-  if (recovery.status === 'failed' || isSpent(recovery, call))
+  if (recovery.status === 'failed' || hasNoTryLeft(recovery, call))
     return [failedForGood(step, recovery)];
   if (isUnresolved(recovery) && call !== undefined) {
     return [unresolved(step, recovery, call, now, true)];

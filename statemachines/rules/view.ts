@@ -50,13 +50,15 @@ export function pivotCommitted(state: SagaState): boolean {
   );
 }
 
+/** Its effect may stand, and nobody has vouched for it. What only reads leaves no doubt behind. */
+export function isInDoubt(step: StepState): boolean {
+  return writes(step.record.effect) && step.resolved === undefined && isUnresolved(step.forward);
+}
+
 /** The irreversible step whose outcome nobody knows: while there is one, only it may be recovered. */
 export function pivotInDoubt(state: SagaState): StepState | undefined {
   return stepsInOrder(state).find(
-    (step) =>
-      step.record.effect === 'irreversible' &&
-      isUnresolved(step.forward) &&
-      step.resolved === undefined,
+    (step) => step.record.effect === 'irreversible' && isInDoubt(step),
   );
 }
 

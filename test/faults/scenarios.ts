@@ -1,6 +1,6 @@
-import type { Behaviour, Operation, PartnerFault } from './partners.ts';
 import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
 import type { VirtualPlane } from '../support/virtual-plane.ts';
+import type { Behaviour, Operation, PartnerFault } from './partners.ts';
 import type { Scenario } from './world.ts';
 
 /** `first` and `second` strike that call only, `always` every other one. */
@@ -19,70 +19,91 @@ function behaviour(plan: Plan): Behaviour {
   };
 }
 
-function scenario(name: string, plan: Plan): Scenario {
-  return { name, behaviour: behaviour(plan) };
+function scenario(name: string, ends: Scenario['ends'], plan: Plan): Scenario {
+  return { name, ends, behaviour: behaviour(plan) };
 }
 
 const REFUSED_AT_THE_END: Plan = { send: { always: 'refuse' } };
 
 /** The saga goes forward, whatever its partners do. */
 export const FORWARD: readonly Scenario[] = [
-  scenario('happy', {}),
-  scenario('stock answer lost', { reserve: { first: 'commit_then_drop' } }),
-  scenario('stock lands late', { reserve: { first: 'commit_late' } }),
-  scenario('stock silent', { reserve: { first: 'hang' } }),
-  scenario('stock lands late, its repeat is refused', {
+  scenario('happy', 'completed', {}),
+  scenario('stock answer lost', 'completed', { reserve: { first: 'commit_then_drop' } }),
+  scenario('stock lands late', 'completed', { reserve: { first: 'commit_late' } }),
+  scenario('stock silent', 'completed', { reserve: { first: 'hang' } }),
+  scenario('stock lands late, its repeat is refused', 'completed', {
     reserve: { first: 'commit_late', second: 'refuse' },
   }),
-  scenario('stock throttles', { reserve: { first: 'throttle' } }),
-  scenario('credit answer lost', { create: { first: 'commit_then_drop' } }),
-  scenario('credit lands late', { create: { first: 'commit_late' } }),
-  scenario('credit silent', { create: { first: 'hang' } }),
-  scenario('credit request lost', { create: { first: 'drop_before' } }),
-  scenario('accounts cannot be asked at first', {
+  scenario('stock throttles', 'completed', { reserve: { first: 'throttle' } }),
+  scenario('credit answer lost', 'completed', { create: { first: 'commit_then_drop' } }),
+  scenario('credit lands late', 'completed', { create: { first: 'commit_late' } }),
+  scenario('credit silent', 'completed', { create: { first: 'hang' } }),
+  scenario('credit request lost', 'completed', { create: { first: 'drop_before' } }),
+  scenario('accounts cannot be asked at first', 'completed', {
     create: { first: 'commit_then_drop' },
     lookup: { first: 'hang' },
   }),
-  scenario('mail answer lost', { send: { first: 'commit_then_drop' } }),
-  scenario('mail lands late', { send: { first: 'commit_late' } }),
-  scenario('mail throttles', { send: { first: 'throttle' } }),
+  scenario('mail answer lost', 'needs_review', { send: { first: 'commit_then_drop' } }),
+  scenario('mail lands late', 'needs_review', { send: { first: 'commit_late' } }),
+  scenario('mail throttles', 'completed', { send: { first: 'throttle' } }),
 ];
 
 /** Something is refused for good, or asked back, and what was done is undone. */
 export const RECOVERY: readonly Scenario[] = [
-  scenario('stock refuses', { reserve: { always: 'refuse' } }),
-  scenario('credit refuses', { create: { always: 'refuse' } }),
-  scenario('mail refuses', REFUSED_AT_THE_END),
-  scenario('stock throttles for ever', { reserve: { always: 'throttle' } }),
-  scenario('stock answer lost, then throttles for ever', {
+  scenario('stock refuses', 'compensated', { reserve: { always: 'refuse' } }),
+  scenario('credit refuses', 'compensated', { create: { always: 'refuse' } }),
+  scenario('mail refuses', 'compensated', REFUSED_AT_THE_END),
+  scenario('stock throttles for ever', 'compensated', { reserve: { always: 'throttle' } }),
+  scenario('stock answer lost, then throttles for ever', 'needs_review', {
     reserve: { first: 'commit_then_drop', always: 'throttle' },
   }),
-  scenario('mail throttles for ever', { send: { always: 'throttle' } }),
-  scenario('release refused', { ...REFUSED_AT_THE_END, release: { always: 'refuse' } }),
-  scenario('cancellation refused', { ...REFUSED_AT_THE_END, cancel: { always: 'refuse' } }),
-  scenario('release answer lost', { ...REFUSED_AT_THE_END, release: { first: 'commit_then_drop' } }),
-  scenario('release lands late', { ...REFUSED_AT_THE_END, release: { first: 'commit_late' } }),
-  scenario('release lands late, its repeat is refused', {
+  scenario('mail throttles for ever', 'compensated', { send: { always: 'throttle' } }),
+  scenario('release refused', 'needs_review', {
+    ...REFUSED_AT_THE_END,
+    release: { always: 'refuse' },
+  }),
+  scenario('cancellation refused', 'needs_review', {
+    ...REFUSED_AT_THE_END,
+    cancel: { always: 'refuse' },
+  }),
+  scenario('release answer lost', 'compensated', {
+    ...REFUSED_AT_THE_END,
+    release: { first: 'commit_then_drop' },
+  }),
+  scenario('release lands late', 'compensated', {
+    ...REFUSED_AT_THE_END,
+    release: { first: 'commit_late' },
+  }),
+  scenario('release lands late, its repeat is refused', 'compensated', {
     ...REFUSED_AT_THE_END,
     release: { first: 'commit_late', second: 'refuse' },
   }),
-  scenario('cancellation answer lost', {
+  scenario('cancellation answer lost', 'compensated', {
     ...REFUSED_AT_THE_END,
     cancel: { first: 'commit_then_drop' },
   }),
-  scenario('cancellation lands late', { ...REFUSED_AT_THE_END, cancel: { first: 'commit_late' } }),
-  scenario('cancellation throttles', { ...REFUSED_AT_THE_END, cancel: { first: 'throttle' } }),
+  scenario('cancellation lands late', 'compensated', {
+    ...REFUSED_AT_THE_END,
+    cancel: { first: 'commit_late' },
+  }),
+  scenario('cancellation throttles', 'compensated', {
+    ...REFUSED_AT_THE_END,
+    cancel: { first: 'throttle' },
+  }),
   {
+    ends: 'compensated',
     name: 'cancelled while credit lands late',
     behaviour: behaviour({ create: { first: 'commit_late' } }),
     meanwhile: cancel,
   },
   {
+    ends: 'needs_review',
     name: 'cancelled while mail lands late',
     behaviour: behaviour({ send: { first: 'commit_late' } }),
     meanwhile: cancel,
   },
   {
+    ends: 'needs_review',
     name: 'cancelled while stock is silent',
     behaviour: behaviour({ reserve: { first: 'hang' } }),
     meanwhile: cancel,

@@ -8,6 +8,8 @@ import { type Behaviour, type Operation, RefundPartners } from './partners.ts';
 
 export interface Scenario {
   readonly name: string;
+  /** Where it comes to rest without any fault. */
+  readonly ends: SagaStatus;
   readonly behaviour: Behaviour;
   /** Acts from outside while the saga runs (a cancel request). */
   readonly meanwhile?: (plane: VirtualPlane, id: LedgerId) => Promise<void>;
@@ -131,6 +133,10 @@ async function play(time: VirtualTime, scenario: Scenario, strikes: Strike): Pro
   const records = plane.stores.held.ledgers.get(`${id.tenant}/${id.sagaId}`) ?? [];
   const findings = check(id, records, partners.facts());
   if (!rested) findings.push('12: the saga did not come to rest by itself');
+  const { review } = state ?? {};
+  if (review?.reason === 'unknown_outcome' && review.steps.includes('credit')) {
+    findings.push('4: a person is asked about the accounts, which could be asked themselves');
+  }
   return {
     end: rested ? (state?.status ?? 'moving') : 'moving',
     reason: state?.review?.reason ?? state?.incident?.reason ?? '',

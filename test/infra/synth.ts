@@ -2,6 +2,7 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import type { AnySaga, AnyTool } from 'counterstep';
 import { SagaPlane, type SagaPlaneProps } from 'counterstep/cdk';
+import { vi } from 'vitest';
 
 export const LEDGER_ENTRY = 'test/infra/entries/ledger.lambda.ts';
 /** Any file will do where nothing is bundled. */
@@ -9,6 +10,7 @@ export const TOOL_ENTRY = 'test/infra/entries/hold-item.lambda.ts';
 
 /** Synthesising is work for the processor, and others may use it too. */
 export const SYNTH_MS = 120_000;
+vi.setConfig({ testTimeout: SYNTH_MS, hookTimeout: SYNTH_MS });
 
 export interface Resource {
   readonly Type: string;

@@ -20,7 +20,7 @@ async function compensated(world: World): Promise<string> {
   await world.service.cancel(ada, sagaId, reason);
   const id = { tenant: 'acme', sagaId };
   const command = { plan: order.plan, epoch: 1 } as const;
-  await world.ledger.write(id, { kind: 'assess', softDeadlineAt: 0, ...command }, { actor: 'drive' });
+  await world.ledger.write(id, { kind: 'assess', ...command }, { actor: 'drive' });
   await world.ledger.write(id, { kind: 'settle', ...command }, { actor: 'drive' });
   return sagaId;
 }

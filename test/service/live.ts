@@ -9,6 +9,7 @@ import { SagaService } from '../../lambdas/service/service.ts';
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { type MemoryStores, memoryStores } from '../../lambdas/stores/memory/open.ts';
 import { type Engine, startEngine } from '../../local/engine.ts';
+import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { StepClaimed } from '../../statemachines/rules/events.ts';
 import { chargeCard, holdStock, sagas as allSagas, sendMail } from './sagas.ts';
@@ -69,6 +70,17 @@ export class Live {
   async after(until: number | undefined): Promise<void> {
     if (until === undefined) throw new Error('the problem names no moment to wait for');
     while (Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  /** An old execution comes to life again, as at-least-once triggers make them. */
+  async rerun(sagaId: string, epoch: number): Promise<void> {
+    const machine = this.stores.held.ledgers
+      .get(`acme/${sagaId}`)
+      ?.map((record) => openRecord(record))
+      .flatMap((event) => (event.type === 'saga_started' ? [event.machine] : []))[0];
+    if (machine === undefined) throw new Error('no such saga');
+    // A stale drive ends quietly or by name; the ledger tells what it did.
+    await this.#engine.machines.run({ tenant: 'acme', sagaId, epoch, machine }).catch(() => {});
   }
 
   /** A second effect of a call becomes known when nobody expects it any more. */

@@ -172,7 +172,7 @@ describe('the list', () => {
     const calls = [
       () => world.service.list(ada, { limit: 1, name: 'document', cursor }),
       () => world.service.list({ ...ada, tenant: 'umbra' }, { limit: 1, cursor }),
-      () => world.service.list(ada, { limit: 1, cursor: `${cursor}x` }),
+      () => world.service.list(ada, { limit: 1, cursor: cursor.slice(0, -8) }),
       () => world.service.list(ada, { limit: 1, cursor: '~' }),
       () => world.service.listReviews(ada, { limit: 1, cursor }),
     ];

@@ -76,7 +76,7 @@ export class VirtualPlane {
       clock: process,
       entropy: this.#entropy,
     });
-    this.#engine = engine;
+    if (!process.dead) this.#engine = engine;
     return engine;
   }
 
