@@ -3,23 +3,22 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const built = new URL('../dist/local/cli/main.js', import.meta.url);
 const source = new URL('../local/cli/main.ts', import.meta.url);
 
-if (existsSync(built)) {
-  await import(built.href);
-} else {
-  // A checkout that was not built: the same program from its source.
+if (existsSync(source)) {
+  // A checkout: the same program from its source, whatever was built of it before.
   const flags = ['--conditions=counterstep-source', '--import', import.meta.resolve('tsx')];
   const child = spawn(
     process.execPath,
     [...flags, fileURLToPath(source), ...process.argv.slice(2)],
-    {
-      stdio: 'inherit',
-    },
+    { stdio: 'inherit' },
   );
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  // Ctrl-C reaches the child by itself, being in the same terminal; a second one would end it at once.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? (code ?? 1) : 1;
   });
+} else {
+  await import(new URL('../dist/local/cli/main.js', import.meta.url).href);
 }

@@ -23,27 +23,132 @@ describe('a start that cannot be taken leaves nothing behind', () => {
     expect(world.held()).toBe(EMPTY);
   });
 
-  const cases: readonly [string, string, Record<string, string>, string, number, string, RegExp][] = [
-    ['a saga nobody defined', good, key, 'refnud', 404, 'definition-unknown', /^name$/],
-    ['an input without what its schema asks for', '{"orderId":"A-1"}', key, 'order', 422, 'input-invalid', /\/amount/],
-    ['an input that is an array', '[]', key, 'order', 422, 'input-invalid', /whole body/],
-    ['no input at all', '', key, 'order', 400, 'body-invalid', /whole body/],
-    ['text that is no JSON', '{"orderId":', key, 'order', 400, 'body-invalid', /orderId/],
-    ['a member given twice', '{"orderId":"A-1","amount":40,"amount":4000,"email":"a@b.de"}', key, 'order', 400, 'body-invalid', /^\/amount$/],
-    ['a member given twice, once in escapes', '{"amount":40,"\\u0061mount":4000}', key, 'order', 400, 'body-invalid', /^\/amount$/],
-    ['half of a surrogate pair in a text', '{"orderId":"\\ud800"}', key, 'order', 400, 'body-invalid', /^\/orderId$/],
-    ['half of a surrogate pair in a name', '{"\\udc00":1}', key, 'order', 400, 'body-invalid', /./],
-    ['an integer beyond 2^53', '{"amount":9007199254740993}', key, 'order', 400, 'body-invalid', /^\/amount$/],
-    ['a number beyond all doubles', '{"amount":1e400}', key, 'order', 400, 'body-invalid', /^\/amount$/],
-    ['a byte order mark', `\ufeff${good}`, key, 'order', 400, 'body-invalid', /whole body/],
-    ['no key', good, {}, 'order', 400, 'key-missing', /^Idempotency-Key$/],
-    ['an empty key', good, { 'idempotency-key': '' }, 'order', 400, 'key-missing', /^Idempotency-Key$/],
-    ['a blank key', good, { 'idempotency-key': '   ' }, 'order', 400, 'key-missing', /^Idempotency-Key$/],
-    ['a key that is too long', good, { 'idempotency-key': 'k'.repeat(257) }, 'order', 400, 'key-invalid', /^Idempotency-Key$/],
-    ['400 KB', JSON.stringify({ text: 'x'.repeat(400_000) }), key, 'document', 413, 'input-too-large', /^body$/],
-    ['4 MB', JSON.stringify({ text: 'x'.repeat(4_000_000) }), key, 'document', 413, 'input-too-large', /^body$/],
-    ['40 MB, of which not all is read', JSON.stringify({ text: 'x'.repeat(40_000_000) }), key, 'document', 413, 'input-too-large', /^body$/],
-  ];
+  const cases: readonly [string, string, Record<string, string>, string, number, string, RegExp][] =
+    [
+      ['a saga nobody defined', good, key, 'refnud', 404, 'definition-unknown', /^name$/],
+      [
+        'an input without what its schema asks for',
+        '{"orderId":"A-1"}',
+        key,
+        'order',
+        422,
+        'input-invalid',
+        /\/amount/,
+      ],
+      ['an input that is an array', '[]', key, 'order', 422, 'input-invalid', /whole body/],
+      ['no input at all', '', key, 'order', 400, 'body-invalid', /whole body/],
+      ['text that is no JSON', '{"orderId":', key, 'order', 400, 'body-invalid', /orderId/],
+      [
+        'a member given twice',
+        '{"orderId":"A-1","amount":40,"amount":4000,"email":"a@b.de"}',
+        key,
+        'order',
+        400,
+        'body-invalid',
+        /^\/amount$/,
+      ],
+      [
+        'a member given twice, once in escapes',
+        '{"amount":40,"\\u0061mount":4000}',
+        key,
+        'order',
+        400,
+        'body-invalid',
+        /^\/amount$/,
+      ],
+      [
+        'half of a surrogate pair in a text',
+        '{"orderId":"\\ud800"}',
+        key,
+        'order',
+        400,
+        'body-invalid',
+        /^\/orderId$/,
+      ],
+      [
+        'half of a surrogate pair in a name',
+        '{"\\udc00":1}',
+        key,
+        'order',
+        400,
+        'body-invalid',
+        /./,
+      ],
+      [
+        'an integer beyond 2^53',
+        '{"amount":9007199254740993}',
+        key,
+        'order',
+        400,
+        'body-invalid',
+        /^\/amount$/,
+      ],
+      [
+        'a number beyond all doubles',
+        '{"amount":1e400}',
+        key,
+        'order',
+        400,
+        'body-invalid',
+        /^\/amount$/,
+      ],
+      ['a byte order mark', `\ufeff${good}`, key, 'order', 400, 'body-invalid', /whole body/],
+      ['no key', good, {}, 'order', 400, 'key-missing', /^Idempotency-Key$/],
+      [
+        'an empty key',
+        good,
+        { 'idempotency-key': '' },
+        'order',
+        400,
+        'key-missing',
+        /^Idempotency-Key$/,
+      ],
+      [
+        'a blank key',
+        good,
+        { 'idempotency-key': '   ' },
+        'order',
+        400,
+        'key-missing',
+        /^Idempotency-Key$/,
+      ],
+      [
+        'a key that is too long',
+        good,
+        { 'idempotency-key': 'k'.repeat(257) },
+        'order',
+        400,
+        'key-invalid',
+        /^Idempotency-Key$/,
+      ],
+      [
+        '400 KB',
+        JSON.stringify({ text: 'x'.repeat(400_000) }),
+        key,
+        'document',
+        413,
+        'input-too-large',
+        /^body$/,
+      ],
+      [
+        '4 MB',
+        JSON.stringify({ text: 'x'.repeat(4_000_000) }),
+        key,
+        'document',
+        413,
+        'input-too-large',
+        /^body$/,
+      ],
+      [
+        '40 MB, of which not all is read',
+        JSON.stringify({ text: 'x'.repeat(40_000_000) }),
+        key,
+        'document',
+        413,
+        'input-too-large',
+        /^body$/,
+      ],
+    ];
   test.each(cases)('%s', async (_what, body, headers, name, status, type, at) => {
     const response = await start(body, headers, name);
     const problem = await problemOf(response);
@@ -119,7 +224,10 @@ describe('of a saga that runs', () => {
   ])("another tenant's id is as unknown as none: %s %s", async (method, rest) => {
     const before = world.held();
     const headers = { 'content-type': 'application/json' };
-    const init = method === 'GET' ? {} : { method, headers, body: rest === '/resume' ? '{}' : '{"reason":"x"}' };
+    const init =
+      method === 'GET'
+        ? {}
+        : { method, headers, body: rest === '/resume' ? '{}' : '{"reason":"x"}' };
     const theirs = await server.call(`/v1/sagas/${saga.id}${rest}`, init, 'eve');
     const nobodys = await server.call(`/v1/sagas/${'0'.repeat(32)}${rest}`, init, 'eve');
     expect([theirs.status, await theirs.text()]).toEqual([404, await nobodys.text()]);
@@ -134,7 +242,10 @@ describe('of a saga that runs', () => {
     const records = world.stores.held.ledgers.get(`acme/${saga.id}`) ?? [];
     const [first] = records;
     if (first === undefined) throw new Error('no record');
-    records[0] = { ...first, body: first.body.replace('4000', '4001').replace('"order"', '"0rder"') };
+    records[0] = {
+      ...first,
+      body: first.body.replace('4000', '4001').replace('"order"', '"0rder"'),
+    };
     const damaged = await openServer(world.serving([]), { ada });
     try {
       const before = world.held();
@@ -153,7 +264,11 @@ describe('of a saga that runs', () => {
         });
       }
       const verdict = await damaged.call(`/v1/sagas/${saga.id}/verification`);
-      expect(await verdict.json()).toMatchObject({ verdict: 'invalid', problem: 'changed', seq: 1 });
+      expect(await verdict.json()).toMatchObject({
+        verdict: 'invalid',
+        problem: 'changed',
+        seq: 1,
+      });
       expect((await damaged.call(`/v1/sagas/${saga.id}/ledger`)).status).toBe(200);
       expect(world.held()).toBe(before);
     } finally {

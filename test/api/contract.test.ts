@@ -1,12 +1,12 @@
-import { safeParse } from 'zod/v4/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { safeParse } from 'zod/v4/core';
 import { ROUTES } from '../../lambdas/api/routes.ts';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { verifyExport } from '../../statemachines/ledger/ndjson.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
 import { orderInput } from '../service/sagas.ts';
 import { ada, principal, World } from '../service/world.ts';
+import { faultyStores } from '../support/faulty-stores.ts';
 import { openServer, problemOf, type Server } from './server.ts';
 
 let failing: Error | undefined;
@@ -39,7 +39,11 @@ interface OpenApi {
 }
 interface Operation {
   readonly operationId: string;
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly description: string }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description: string;
+  }[];
   readonly responses: Record<string, unknown>;
 }
 
@@ -79,29 +83,33 @@ describe('openapi.json', () => {
 
   test('tells a caller to reuse the key on a repeat', async () => {
     const { paths } = await document();
-    const header = paths['/v1/sagas/{id}']?.post?.parameters.find((parameter) => parameter.in === 'header');
+    const header = paths['/v1/sagas/{id}']?.post?.parameters.find(
+      (parameter) => parameter.in === 'header',
+    );
     expect(header).toMatchObject({ name: 'Idempotency-Key', required: true });
     expect(header?.description).toMatch(/same key and the same body.*Never make up a new key/);
   });
 });
 
 describe('every answer', () => {
-  test.each(ROUTES.filter((route) => route.method === 'get').map((route) => [route.operationId, route] as const))(
-    'of %s has the form that the contract says',
-    async (_id, route) => {
-      const path = route.path
-        .replace('/definitions/{name}', '/definitions/order')
-        .replace('/sagas/{id}', `/sagas/${saga.id}`);
-      if (route.path === '/v1/reviews/{id}') return expect((await server.call('/v1/reviews/x.1')).status).toBe(404);
-      const response = await server.call(path);
-      expect(response.status).toBe(route.answer.status);
-      expect(response.headers.get('cache-control')).toBe('no-store');
-      const { schema } = route.answer;
-      if (schema === undefined) return expect(await response.text()).toMatch(/^flowchart/);
-      const parsed = safeParse(schema, await response.json());
-      expect(parsed.error?.issues ?? []).toEqual([]);
-    },
-  );
+  test.each(
+    ROUTES.filter((route) => route.method === 'get').map(
+      (route) => [route.operationId, route] as const,
+    ),
+  )('of %s has the form that the contract says', async (_id, route) => {
+    const path = route.path
+      .replace('/definitions/{name}', '/definitions/order')
+      .replace('/sagas/{id}', `/sagas/${saga.id}`);
+    if (route.path === '/v1/reviews/{id}')
+      return expect((await server.call('/v1/reviews/x.1')).status).toBe(404);
+    const response = await server.call(path);
+    expect(response.status).toBe(route.answer.status);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const { schema } = route.answer;
+    if (schema === undefined) return expect(await response.text()).toMatch(/^flowchart/);
+    const parsed = safeParse(schema, await response.json());
+    expect(parsed.error?.issues ?? []).toEqual([]);
+  });
 
   test('of the whole ledger is NDJSON that verifies, by query or by Accept', async () => {
     const path = `/v1/sagas/${saga.id}/ledger`;
@@ -134,7 +142,10 @@ describe('a problem', () => {
   test('says who may not', async () => {
     expect((await problemOf(await server.call('/v1/sagas', {}, ''))).status).toBe(401);
     const ledger = await server.call(`/v1/sagas/${saga.id}/ledger`, {}, 'reader');
-    expect(await problemOf(ledger)).toMatchObject({ status: 403, remedy: expect.stringContaining('auditor') });
+    expect(await problemOf(ledger)).toMatchObject({
+      status: 403,
+      remedy: expect.stringContaining('auditor'),
+    });
   });
 
   test.each([
@@ -155,7 +166,12 @@ describe('a problem', () => {
   });
 
   test('takes ages, moments and several states', async () => {
-    for (const query of ['olderThan=15m', 'olderThan=2026-01-05T12:00:00Z', 'state=running,waiting&state=queued', 'name=order&limit=1']) {
+    for (const query of [
+      'olderThan=15m',
+      'olderThan=2026-01-05T12:00:00Z',
+      'state=running,waiting&state=queued',
+      'name=order&limit=1',
+    ]) {
       expect((await server.call(`/v1/sagas?${query}`)).status).toBe(200);
     }
   });
@@ -163,7 +179,10 @@ describe('a problem', () => {
   test('says when to come back, where that is known', async () => {
     const response = await server.post(`/v1/sagas/${saga.id}/resume`, '{}');
     expect(response.headers.get('retry-after')).toBe('60');
-    expect(await problemOf(response)).toMatchObject({ status: 409, retryAt: '2026-01-05T12:01:00.000Z' });
+    expect(await problemOf(response)).toMatchObject({
+      status: 409,
+      retryAt: '2026-01-05T12:01:00.000Z',
+    });
   });
 
   test('of a store that does not answer asks to repeat the same request', async () => {
@@ -172,7 +191,10 @@ describe('a problem', () => {
       const response = await server.call(`/v1/sagas/${saga.id}`);
       expect(response.headers.get('retry-after')).toBe('5');
       const problem = await problemOf(response);
-      expect(problem).toMatchObject({ status: 503, remedy: expect.stringContaining('same idempotency key') });
+      expect(problem).toMatchObject({
+        status: 503,
+        remedy: expect.stringContaining('same idempotency key'),
+      });
       expect(JSON.stringify(problem)).not.toContain('secret-host');
     } finally {
       failing = undefined;

@@ -30,25 +30,28 @@ export async function openServer(
   });
   const [first = ''] = Object.keys(principals);
   return new Promise((resolve) => {
-    const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, (at: AddressInfo) => {
-      const url = `http://127.0.0.1:${at.port}`;
-      const call: Server['call'] = (path, init = {}, as = first) =>
-        fetch(`${url}${path}`, {
-          ...init,
-          headers: { ...(as === '' ? {} : { authorization: `Bearer ${as}` }), ...init.headers },
+    const server = serve(
+      { fetch: app.fetch, port: 0, hostname: '127.0.0.1' },
+      (at: AddressInfo) => {
+        const url = `http://127.0.0.1:${at.port}`;
+        const call: Server['call'] = (path, init = {}, as = first) =>
+          fetch(`${url}${path}`, {
+            ...init,
+            headers: { ...(as === '' ? {} : { authorization: `Bearer ${as}` }), ...init.headers },
+          });
+        resolve({
+          url,
+          call,
+          post: (path, body, headers = {}) =>
+            call(path, {
+              method: 'POST',
+              body,
+              headers: { 'content-type': 'application/json', ...headers },
+            }),
+          close: () => new Promise((closed) => server.close(() => closed())),
         });
-      resolve({
-        url,
-        call,
-        post: (path, body, headers = {}) =>
-          call(path, {
-            method: 'POST',
-            body,
-            headers: { 'content-type': 'application/json', ...headers },
-          }),
-        close: () => new Promise((closed) => server.close(() => closed())),
-      });
-    });
+      },
+    );
   });
 }
 

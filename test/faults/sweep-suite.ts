@@ -8,9 +8,9 @@ export function describeSweep(title: string, scenarios: readonly Scenario[]): vo
     const all: Swept[] = [];
     afterAll(() => console.info(`${title}\n${tableOf(all)}`));
 
-    it.each(scenarios)(
-      '$name',
-      async (scenario) => {
+    it.each(scenarios.map((each) => [each.name, each] as const))(
+      '%s',
+      async (_name, scenario) => {
         const swept = await sweep(scenario);
         all.push(swept);
         expect(swept.undisturbed).toMatchObject({ end: scenario.ends, findings: [] });

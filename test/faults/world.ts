@@ -1,7 +1,7 @@
 import { refund } from '../../examples/refund/saga.ts';
-import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
+import type { LedgerId, LedgerRecord } from '../../lambdas/ports/ledger-store.ts';
 import type { SagaStatus } from '../../statemachines/rules/events.ts';
-import { check } from '../support/checker.ts';
+import { check, type PartnerFacts } from '../support/checker.ts';
 import { never, VirtualTime } from '../support/virtual-clock.ts';
 import { type FaultMode, VirtualPlane } from '../support/virtual-plane.ts';
 import { type Behaviour, type Operation, RefundPartners } from './partners.ts';
@@ -12,7 +12,13 @@ export interface Scenario {
   readonly ends: SagaStatus;
   readonly behaviour: Behaviour;
   /** Acts from outside while the saga runs (a cancel request). */
-  readonly meanwhile?: (plane: VirtualPlane, id: LedgerId) => Promise<void>;
+  readonly meanwhile?: (
+    plane: VirtualPlane,
+    id: LedgerId,
+    partners: () => readonly PartnerFacts[],
+  ) => Promise<void>;
+  /** A person answers reviews: only an end is rest. */
+  readonly toTheEnd?: true;
 }
 
 /** Where one fault strikes: the nth store call or the nth partner call of a run, before or after its effect. */
@@ -35,6 +41,12 @@ export interface Ran {
   /** From the start to its rest, in virtual milliseconds. */
   readonly tookMs: number;
   readonly struck: boolean;
+  /** What the checker was given. */
+  readonly evidence: {
+    readonly id: LedgerId;
+    readonly records: readonly LedgerRecord[];
+    readonly partners: readonly PartnerFacts[];
+  };
   readonly events: readonly string[];
   /** Steps that the open review is about. */
   readonly reviewed: readonly string[];
@@ -51,7 +63,7 @@ const INPUT = {
 };
 
 /** By then every saga has come to rest by itself. */
-const BOUND_MS = 15 * 60_000;
+const BOUND_MS = 30 * 60_000;
 /** After its rest: whatever is still on its way arrives, and a wrong end would show. */
 const AFTERGLOW_MS = 20_000;
 
@@ -111,9 +123,12 @@ async function play(time: VirtualTime, scenario: Scenario, strikes: Strike): Pro
   const startedAt = time.now();
   void plane.start(refund, 'key-1', INPUT).then(async (started) => {
     id = started;
-    await scenario.meanwhile?.(plane, started);
+    await scenario.meanwhile?.(plane, started, () => partners.facts());
   });
-  const rested = await time.run(() => id !== undefined && plane.rests(id), startedAt + BOUND_MS);
+  const rested = await time.run(
+    () => id !== undefined && plane.rests(id, scenario.toTheEnd),
+    startedAt + BOUND_MS,
+  );
   const tookMs = time.now() - startedAt;
   const counted = { storeCalls, partnerCalls, answered: new Set(answered) };
   await time.run(() => false, time.now() + AFTERGLOW_MS);
@@ -125,6 +140,7 @@ async function play(time: VirtualTime, scenario: Scenario, strikes: Strike): Pro
       ...counted,
       tookMs,
       struck: true,
+      evidence: { id: { tenant: '', sagaId: '' }, records: [], partners: partners.facts() },
       events: [],
       reviewed: [],
     };
@@ -144,6 +160,7 @@ async function play(time: VirtualTime, scenario: Scenario, strikes: Strike): Pro
     ...counted,
     tookMs,
     struck: true,
+    evidence: { id, records, partners: partners.facts() },
     reviewed: state?.review?.steps ?? [],
     events: plane.events(id).map((event) => {
       const { seq, at, type, state: status, drive, epoch, dueAt } = event;

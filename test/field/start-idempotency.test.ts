@@ -35,7 +35,9 @@ test('ri-05: a key with another body is refused and shows nothing of the first s
   const plane = await live();
   const server = await openServer(plane.service, { ada: everyone });
   closing.push(() => server.close());
-  const first = await viewOf(await start(server, 'K', JSON.stringify({ ...orderInput, amount: 4_000 })));
+  const first = await viewOf(
+    await start(server, 'K', JSON.stringify({ ...orderInput, amount: 4_000 })),
+  );
   await plane.until(everyone, first.id, 'completed');
   const effects = [...plane.outside.effects];
 
@@ -59,7 +61,11 @@ test('ri-07: a start without a key is refused, and no two share a record', async
     const mine = await viewOf(await start(server, key));
     const theirs = await server.call(
       '/v1/sagas/order',
-      { method: 'POST', body, headers: { 'idempotency-key': key, 'content-type': 'application/json' } },
+      {
+        method: 'POST',
+        body,
+        headers: { 'idempotency-key': key, 'content-type': 'application/json' },
+      },
       'eve',
     );
     const other = await viewOf(theirs);
@@ -140,10 +146,21 @@ test('ri-19: a repeat while the first runs, and after it ended, is answered with
   await plane.service.decide(
     everyone,
     held.review?.id ?? '',
-    JSON.stringify({ decision: 'answer', step: 'charge', action: 'forward', answer: 'committed', result: { chargeId: 'C' }, evidence: 'seen' }),
+    JSON.stringify({
+      decision: 'answer',
+      step: 'charge',
+      action: 'forward',
+      answer: 'committed',
+      result: { chargeId: 'C' },
+      evidence: 'seen',
+    }),
   );
   await plane.until(everyone, held.id, 'completed');
-  expect(await viewOf(await start(server, 'K'))).toMatchObject({ id: held.id, state: 'completed', replayed: true });
+  expect(await viewOf(await start(server, 'K'))).toMatchObject({
+    id: held.id,
+    state: 'completed',
+    replayed: true,
+  });
   expect(plane.outside.effects).toEqual(['hold A-1', 'charge A-1 4000', 'mail jo@example.com']);
 });
 
@@ -176,7 +193,10 @@ test('ri-22: a repeat is known for as long as the saga is, not for five minutes'
 });
 
 describe('lc-12: two starts for one order at the same moment', () => {
-  test.each([['under one key each', 'k-1', 'k-2'], ['under the same key', 'k-1', 'k-1']])(
+  test.each([
+    ['under one key each', 'k-1', 'k-2'],
+    ['under the same key', 'k-1', 'k-1'],
+  ])(
     '%s, each before the other is seen anywhere, open one saga',
     async (_how, firstKey, secondKey) => {
       // Both have read an empty ledger before either may write; no index knows of anything yet.
@@ -204,7 +224,9 @@ describe('lc-12: two starts for one order at the same moment', () => {
         world.serving([refund], blind).start({ ...ada, id: 'grace' }, 'refund', secondKey, input),
       ]);
       expect(second.id).toBe(first.id);
-      expect([first.replayed, second.replayed].filter((replayed) => replayed === true)).toHaveLength(1);
+      expect(
+        [first.replayed, second.replayed].filter((replayed) => replayed === true),
+      ).toHaveLength(1);
       expect(world.events('acme', first.id)).toHaveLength(1);
       expect(world.started).toHaveLength(1);
     },

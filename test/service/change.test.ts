@@ -2,8 +2,8 @@ import { defineSaga, defineSagaFromSteps } from 'counterstep';
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { StepDeclaration } from '../../statemachines/language/saga.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
 import { toolOf } from '../statemachines/samples.ts';
+import { faultyStores } from '../support/faulty-stores.ts';
 import { chargeCard, holdStock, order, orderInput, sendMail } from './sagas.ts';
 import { ada, principal, problemIn, stranger, World } from './world.ts';
 
@@ -40,7 +40,14 @@ describe('cancel', () => {
   test('needs a reason in words', async () => {
     const world = new World();
     const sagaId = await started(world);
-    for (const wrong of ['', '{}', '{"reason":" "}', '{"reason":7}', '{"reason":"x","force":true}', `{"reason":"${'x'.repeat(1_001)}"}`]) {
+    for (const wrong of [
+      '',
+      '{}',
+      '{"reason":" "}',
+      '{"reason":7}',
+      '{"reason":"x","force":true}',
+      `{"reason":"${'x'.repeat(1_001)}"}`,
+    ]) {
       expect((await problemIn(world.service.cancel(ada, sagaId, wrong))).type).toBe('body-invalid');
     }
     expect(world.events('acme', sagaId)).toHaveLength(1);
@@ -52,11 +59,20 @@ describe('resume', () => {
     const world = new World();
     const sagaId = await started(world);
     const plan = order.plan;
-    const drift = { kind: 'drift', epoch: 1, explanation: 'other code', reviewMs: plan.reviewMs } as const;
+    const drift = {
+      kind: 'drift',
+      epoch: 1,
+      explanation: 'other code',
+      reviewMs: plan.reviewMs,
+    } as const;
     await world.ledger.write({ tenant: 'acme', sagaId }, drift, { actor: 'drive' });
     const view = await world.service.resume(ada, sagaId, '{"note":"mended"}');
     expect(view).toMatchObject({ state: 'running', drive: { state: 'running', epoch: 2 } });
-    expect(world.events('acme', sagaId).at(-1)).toMatchObject({ type: 'drive_granted', reason: 'resume', note: 'mended' });
+    expect(world.events('acme', sagaId).at(-1)).toMatchObject({
+      type: 'drive_granted',
+      reason: 'resume',
+      note: 'mended',
+    });
     expect(world.started.map((drive) => drive.epoch)).toEqual([1, 2]);
   });
 
@@ -89,20 +105,39 @@ describe('resume', () => {
     const world = new World();
     const sagaId = await started(world);
     world.clock.pass(61_000);
-    const step = (name: string, tool: StepDeclaration['tool']): StepDeclaration => ({ name, tool, input: () => ({}) });
-    const steps = [step('hold', holdStock), step('charge', chargeCard), step('mail', sendMail)] as const;
+    const step = (name: string, tool: StepDeclaration['tool']): StepDeclaration => ({
+      name,
+      tool,
+      input: () => ({}),
+    });
+    const steps = [
+      step('hold', holdStock),
+      step('charge', chargeCard),
+      step('mail', sendMail),
+    ] as const;
     const [hold, charge, mail] = steps;
     const versions: [readonly StepDeclaration[], RegExp][] = [
       [[hold, mail], /step "charge" is gone/],
       [[step('keep', holdStock), charge, mail], /step "hold" is gone/],
-      [[step('hold', toolOf('reversible', 'other')), charge, mail], /step "hold" used tool "hold-stock" and uses "other"/],
-      [[hold, step('charge', toolOf('compensable', 'charge-card')), mail], /step "charge" was reversible_with_cost and is compensable/],
+      [
+        [step('hold', toolOf('reversible', 'other')), charge, mail],
+        /step "hold" used tool "hold-stock" and uses "other"/,
+      ],
+      [
+        [hold, step('charge', toolOf('compensable', 'charge-card')), mail],
+        /step "charge" was reversible_with_cost and is compensable/,
+      ],
       [[step('extra', toolOf('read_only')), hold, charge, mail], /step "extra" is new/],
     ];
     const before = world.held();
     for (const [declared, words] of versions) {
-      const newer = defineSagaFromSteps({ name: 'order', version: '2', input: order.input }, declared);
-      const problem = await problemIn(world.serving([newer]).resume(ada, sagaId, '{"machine":"latest"}'));
+      const newer = defineSagaFromSteps(
+        { name: 'order', version: '2', input: order.input },
+        declared,
+      );
+      const problem = await problemIn(
+        world.serving([newer]).resume(ada, sagaId, '{"machine":"latest"}'),
+      );
       expect([problem.type, problem.detail]).toEqual(['conflict', expect.stringMatching(words)]);
     }
     const gone = await problemIn(world.serving([]).resume(ada, sagaId, '{"machine":"latest"}'));
@@ -116,7 +151,11 @@ describe('suggest', () => {
     const world = new World();
     const sagaId = await started(world);
     const before = await world.service.get(ada, sagaId);
-    const after = await world.service.suggest(principal('starter'), sagaId, '{"call":"jo@example.com"}');
+    const after = await world.service.suggest(
+      principal('starter'),
+      sagaId,
+      '{"call":"jo@example.com"}',
+    );
     expect(after).toMatchObject({ state: before.state, drive: before.drive });
     expect(JSON.stringify(world.events('acme', sagaId))).not.toContain('jo@example.com');
     expect(world.events('acme', sagaId).at(-1)).toMatchObject({ suggestion: { kind: 'ref' } });
@@ -126,8 +165,12 @@ describe('suggest', () => {
     const world = new World();
     await started(world);
     const before = world.held();
-    expect((await problemIn(world.service.suggest(ada, 'f'.repeat(32), '{}'))).type).toBe('saga-unknown');
-    expect((await problemIn(world.service.suggest(ada, await started(world), '{"a":1e400}'))).type).toBe('body-invalid');
+    expect((await problemIn(world.service.suggest(ada, 'f'.repeat(32), '{}'))).type).toBe(
+      'saga-unknown',
+    );
+    expect(
+      (await problemIn(world.service.suggest(ada, await started(world), '{"a":1e400}'))).type,
+    ).toBe('body-invalid');
     expect(world.held()).toBe(before);
   });
 });
@@ -154,7 +197,7 @@ describe('erase', () => {
     expect((await problemIn(world.service.suggest(ada, sagaId, '{}'))).type).toBe('conflict');
   });
 
-  test('leaves the start\'s key working: the saga is returned, marked erased', async () => {
+  test("leaves the start's key working: the saga is returned, marked erased", async () => {
     const world = new World();
     const sagaId = await compensated(world);
     await world.service.erase(ada, sagaId, reason);
@@ -172,7 +215,8 @@ describe('erase', () => {
       around: (stores) =>
         faultyStores(stores, {
           onCall: ({ operation, phase }) => {
-            if (failing && operation === 'append' && phase === 'before') throw new StoreUnavailable('away');
+            if (failing && operation === 'append' && phase === 'before')
+              throw new StoreUnavailable('away');
           },
         }),
     });
@@ -186,7 +230,9 @@ describe('erase', () => {
     const first = await world.service.erase(ada, sagaId, reason);
     expect(first.erased).toBe(true);
     expect(await world.service.erase(ada, sagaId, reason)).toEqual(first);
-    expect(world.events('acme', sagaId).filter((event) => event.type === 'payloads_erased')).toHaveLength(1);
+    expect(
+      world.events('acme', sagaId).filter((event) => event.type === 'payloads_erased'),
+    ).toHaveLength(1);
   });
 });
 

@@ -1,24 +1,21 @@
-import {
-  ambiguous,
-  type ImplementedTool,
-  implementTool,
-  refused,
-} from 'counterstep/lambda';
+import { ambiguous, type ImplementedTool, implementTool, refused } from 'counterstep/lambda';
 import { type Principal, ROLES } from '../../lambdas/service/principal.ts';
 import { SagaService } from '../../lambdas/service/service.ts';
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { type MemoryStores, memoryStores } from '../../lambdas/stores/memory/open.ts';
 import { type Engine, startEngine } from '../../local/engine.ts';
-import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
+import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { StepClaimed } from '../../statemachines/rules/events.ts';
-import { chargeCard, holdStock, sagas as allSagas, sendMail } from './sagas.ts';
+import { sagas as allSagas, chargeCard, holdStock, orderInput, sendMail } from './sagas.ts';
 
 /** What the outside systems of a test do; each may be changed while it runs. */
 export interface Outside {
   charge: 'works' | 'unknown' | 'refused';
   refund: 'works' | 'refused';
   mail: 'works' | 'refused' | 'unknown';
+  /** Held stock is answered once this is through. */
+  gate?: Promise<void>;
   /** Effects in the order in which they happened, with the arguments that matter. */
   readonly effects: string[];
 }
@@ -28,9 +25,15 @@ export class Live {
   readonly stores: MemoryStores = memoryStores();
   readonly outside: Outside = { charge: 'works', refund: 'works', mail: 'works', effects: [] };
   readonly #engine: Engine;
+  #open: () => void = () => {};
   readonly service: SagaService;
 
-  private constructor(engine: Engine, service: SagaService, stores: MemoryStores, outside: Outside) {
+  private constructor(
+    engine: Engine,
+    service: SagaService,
+    stores: MemoryStores,
+    outside: Outside,
+  ) {
     this.#engine = engine;
     this.service = service;
     this.stores = stores;
@@ -58,7 +61,11 @@ export class Live {
   }
 
   /** The saga once it is in one of these states. */
-  async until(who: Principal, sagaId: string, ...states: readonly SagaView['state'][]): Promise<SagaView> {
+  async until(
+    who: Principal,
+    sagaId: string,
+    ...states: readonly SagaView['state'][]
+  ): Promise<SagaView> {
     for (;;) {
       const saga = await this.service.get(who, sagaId);
       if (states.includes(saga.state)) return saga;
@@ -81,6 +88,39 @@ export class Live {
     if (machine === undefined) throw new Error('no such saga');
     // A stale drive ends quietly or by name; the ledger tells what it did.
     await this.#engine.machines.run({ tenant: 'acme', sagaId, epoch, machine }).catch(() => {});
+  }
+
+  /** A saga whose charge nobody can say anything about, and the review that asks for it. */
+  async heldOnCharge(key: string): Promise<{ saga: SagaView; review: string }> {
+    this.outside.charge = 'unknown';
+    const { id } = await this.service.start(everyone, 'order', key, JSON.stringify(orderInput));
+    const saga = await this.until(everyone, id, 'needs_review');
+    if (saga.review === undefined) throw new Error('no review is open');
+    return { saga, review: saga.review.id };
+  }
+
+  /** A saga that ended, and of which a second charge became known afterwards. */
+  async incident(key: string): Promise<SagaView> {
+    const { id } = await this.service.start(everyone, 'order', key, JSON.stringify(orderInput));
+    await this.until(everyone, id, 'completed');
+    const events = this.stores.held.ledgers.get(`acme/${id}`)?.map((record) => openRecord(record));
+    for (const event of events ?? []) {
+      if (event.type === 'step_claimed' && event.step === 'charge') await this.late(id, event);
+    }
+    return this.until(everyone, id, 'incident');
+  }
+
+  /** A saga whose first step is under way until {@link Live.release}. */
+  async slow(key: string): Promise<SagaView> {
+    this.outside.gate = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+    return this.service.start(everyone, 'order', key, JSON.stringify(orderInput));
+  }
+
+  release(): void {
+    delete this.outside.gate;
+    this.#open();
   }
 
   /** A second effect of a call becomes known when nobody expects it any more. */
@@ -114,7 +154,8 @@ export function toolsOver(outside: Outside): ImplementedTool[] {
   const { effects } = outside;
   return [
     implementTool(holdStock, {
-      forward: ({ orderId }) => {
+      forward: async ({ orderId }) => {
+        await outside.gate;
         effects.push(`hold ${orderId}`);
         return { holdId: `H-${orderId}` };
       },

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { LedgerDamaged } from '../../statemachines/ledger/chain.ts';
-import { verifyExport } from '../../statemachines/ledger/ndjson.ts';
-import { genesisHash, sealEvent } from '../../statemachines/ledger/chain.ts';
 import type { MemoryStores } from '../../lambdas/stores/memory/open.ts';
+import { genesisHash, LedgerDamaged, sealEvent } from '../../statemachines/ledger/chain.ts';
+import { verifyExport } from '../../statemachines/ledger/ndjson.ts';
 import { orderInput } from './sagas.ts';
 import { ada, problemIn, World } from './world.ts';
 
@@ -43,7 +42,10 @@ describe('the ledger', () => {
     const lines = [...(await world.service.ledgerNdjson(ada, sagaId))];
     expect(lines).toHaveLength(5);
     expect(verifyExport(lines.join(''))).toMatchObject({ kind: 'valid', seq: 4 });
-    expect(verifyExport(lines.slice(0, -1).join(''))).toMatchObject({ kind: 'invalid', problem: 'cut_tail' });
+    expect(verifyExport(lines.slice(0, -1).join(''))).toMatchObject({
+      kind: 'invalid',
+      problem: 'cut_tail',
+    });
   });
 
   test('is shown although it is damaged, and the saga is not', async () => {
@@ -64,7 +66,10 @@ describe('the ledger', () => {
     world.stores.held.ledgers.delete(key);
     const fresh = world.serving([]);
     await expect(fresh.get(ada, sagaId)).rejects.toThrow(LedgerDamaged);
-    expect(await fresh.verification(ada, sagaId)).toMatchObject({ verdict: 'invalid', problem: 'missing' });
+    expect(await fresh.verification(ada, sagaId)).toMatchObject({
+      verdict: 'invalid',
+      problem: 'missing',
+    });
   });
 });
 
@@ -132,7 +137,10 @@ describe('verification', () => {
       return { ...record, ...sealed };
     });
     world.stores.held.ledgers.set(key, forged);
-    expect(await world.service.verification(ada, sagaId)).toMatchObject({ problem: 'rewritten', seq: 4 });
+    expect(await world.service.verification(ada, sagaId)).toMatchObject({
+      problem: 'rewritten',
+      seq: 4,
+    });
   });
 });
 
@@ -191,7 +199,11 @@ describe('the registry', () => {
       forward: { dedupe: 'none' },
       compensate: { dedupe: 'key' },
       cost: { estimateMinor: 300, currency: 'EUR' },
-      input: { type: 'object', properties: { amount: { type: 'integer' } }, required: ['orderId', 'amount'] },
+      input: {
+        type: 'object',
+        properties: { amount: { type: 'integer' } },
+        required: ['orderId', 'amount'],
+      },
       output: { properties: { chargeId: { type: 'string' } } },
       compensateInput: { required: ['chargeId', 'amount'] },
     });
@@ -208,6 +220,8 @@ describe('the registry', () => {
     ]);
     expect(definitions[0]?.input).toMatchObject({ properties: { email: { format: 'email' } } });
     expect(service.graph(ada, 'order')).toMatch(/^flowchart TD/);
-    expect((await problemIn(async () => service.graph(ada, 'none'))).type).toBe('definition-unknown');
+    expect((await problemIn(async () => service.graph(ada, 'none'))).type).toBe(
+      'definition-unknown',
+    );
   });
 });

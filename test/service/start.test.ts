@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import { stepRecords } from '../../lambdas/service/start.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
 import { diamond, line, stepOf, toolOf } from '../statemachines/samples.ts';
+import { faultyStores } from '../support/faulty-stores.ts';
 import { holdStock, order, orderInput, refund } from './sagas.ts';
 import { ada, EMPTY, principal, problemIn, stranger, World } from './world.ts';
 
@@ -71,13 +71,21 @@ describe('a start', () => {
 
   test('keeps an input as it came where the schema turns it into something else', async () => {
     const dated = defineSaga(
-      { name: 'dated', version: '1', input: z.object({ on: z.string().transform((text) => new Date(text)) }) },
+      {
+        name: 'dated',
+        version: '1',
+        input: z.object({ on: z.string().transform((text) => new Date(text)) }),
+      },
       (saga) =>
-        saga.step('hold', holdStock, { input: ({ input }) => ({ orderId: input.on.toISOString() }) }),
+        saga.step('hold', holdStock, {
+          input: ({ input }) => ({ orderId: input.on.toISOString() }),
+        }),
     );
     const world = new World({ sagas: [dated] });
     const saga = await world.service.start(ada, 'dated', 'k', '{"on":"2026-01-05"}');
-    expect(world.events('acme', saga.id)[0]).toMatchObject({ input: { value: { on: '2026-01-05' } } });
+    expect(world.events('acme', saga.id)[0]).toMatchObject({
+      input: { value: { on: '2026-01-05' } },
+    });
   });
 
   test('leaves nothing behind where it is refused', async () => {
@@ -132,7 +140,10 @@ describe('a start', () => {
     );
     const world = new World({ sagas: [broken] });
     const problem = await problemIn(world.service.start(ada, 'broken', 'k', '{"orderId":"A"}'));
-    expect(problem).toMatchObject({ type: 'internal', detail: expect.stringContaining('RangeError') });
+    expect(problem).toMatchObject({
+      type: 'internal',
+      detail: expect.stringContaining('RangeError'),
+    });
     expect(problem.message).not.toContain('secret-value');
     expect(world.held()).toBe(EMPTY);
   });
@@ -174,7 +185,8 @@ describe('a start', () => {
       around: (stores) =>
         faultyStores(stores, {
           onCall: ({ operation, phase }) => {
-            if (failing && operation === 'append' && phase === 'after') throw new StoreUnavailable('lost');
+            if (failing && operation === 'append' && phase === 'after')
+              throw new StoreUnavailable('lost');
           },
         }),
     });
@@ -211,7 +223,12 @@ describe('the steps in event 1', () => {
 
   test('name a declared order of recovery', () => {
     const declared = defineSagaFromSteps(
-      { name: 'declared', version: '1', input: z.object({ id: z.string() }), recovery: { after: { two: ['one'], one: [] } } },
+      {
+        name: 'declared',
+        version: '1',
+        input: z.object({ id: z.string() }),
+        recovery: { after: { two: ['one'], one: [] } },
+      },
       [stepOf('one', toolOf('reversible')), stepOf('two', toolOf('compensable'))],
     );
     expect(stepRecords(declared).map((step) => step.recoverAfter)).toEqual([[], ['one']]);

@@ -11,8 +11,8 @@ import { Problem } from '../../lambdas/service/problems.ts';
 import { SagaService } from '../../lambdas/service/service.ts';
 import { type MemoryStores, memoryStores } from '../../lambdas/stores/memory/open.ts';
 import { Projection } from '../../local/projection.ts';
-import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
+import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { SagaEvent } from '../../statemachines/rules/events.ts';
 import { sagas as allSagas } from './sagas.ts';
 
@@ -83,7 +83,11 @@ export class World {
   /** Everything the stores hold, as one text: two of them are equal if nothing was left behind. */
   held(): string {
     const { ledgers, payloads, registry } = this.stores.held;
-    return JSON.stringify([[...ledgers], [...payloads].map(([id, kept]) => [id, [...kept]]), [...registry]]);
+    return JSON.stringify([
+      [...ledgers],
+      [...payloads].map(([id, kept]) => [id, [...kept]]),
+      [...registry],
+    ]);
   }
 
   events(tenant: string, sagaId: string): SagaEvent[] {

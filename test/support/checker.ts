@@ -75,6 +75,8 @@ export function check(
 ): string[] {
   const found: string[] = [];
   const events = chain(ledger, records, found);
+  // What follows presumes that the events are what was written.
+  if (found.length > 0) return found;
   const first = events[0];
   if (first === undefined) {
     if (partners.some((partner) => partner.effects.length > 0))

@@ -153,13 +153,13 @@ export class VirtualPlane {
   }
 
   /** Whether the saga is where it stays until somebody outside acts. */
-  rests(id: LedgerId): boolean {
+  rests(id: LedgerId, finalOnly = false): boolean {
     const last = this.stores.held.ledgers.get(`${id.tenant}/${id.sagaId}`)?.at(-1);
     if (last === undefined) return false;
     const event = openRecord(last);
     return (
       FINAL_STATES.includes(event.state) ||
-      (event.state === 'needs_review' && event.drive === 'parked')
+      (!finalOnly && event.state === 'needs_review' && event.drive === 'parked')
     );
   }
 }
