@@ -4,6 +4,7 @@ import { serve } from '@hono/node-server';
 import { createApp } from '../lambdas/api/app.ts';
 import type { Log } from '../lambdas/ports/log.ts';
 import { type Principal, ROLES } from '../lambdas/service/principal.ts';
+import { Problem } from '../lambdas/service/problems.ts';
 import { SagaService } from '../lambdas/service/service.ts';
 import { openEmbeddedStores } from '../lambdas/stores/embedded/open.ts';
 import { type LocalConfig, loadConfig } from './config.ts';
@@ -33,6 +34,24 @@ export interface LocalPlane {
 /** Who asks on a laptop: one tenant, every role. Only this machine can reach the port. */
 export const LOCAL_PRINCIPAL: Principal = { tenant: 'local', id: 'developer', roles: ROLES };
 
+const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+
+/**
+ * Whoever reaches the port may do everything, so a page in a browser must not: a name that somebody
+ * else's DNS points at this machine is refused.
+ */
+function localPrincipal(request: Request): Principal {
+  const host = request.headers.get('host') ?? '';
+  const name = host.replace(/:\d+$/, '');
+  if (LOCAL_NAMES.includes(name)) return LOCAL_PRINCIPAL;
+  throw new Problem(
+    'forbidden',
+    'the local plane answers only under the names of this machine',
+    `call it as ${LOCAL_NAMES.join(' or ')}`,
+    { at: 'host' },
+  );
+}
+
 /**
  * The whole plane in one process: embedded stores, the compiled machines, the handlers, the sweep and
  * the HTTP API. Sagas that an earlier process left unfinished go on with their next epoch.
@@ -56,7 +75,7 @@ export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane>
       index: engine.projection,
       machineOf: (saga) => engine.machines.machineOf(saga),
     });
-    const app = createApp({ service, authenticate: async () => LOCAL_PRINCIPAL });
+    const app = createApp({ service, authenticate: async (request) => localPrincipal(request) });
     const server = await listen(app.fetch, options.port);
     return {
       url: server.url,

@@ -68,7 +68,11 @@ test('it compiles', async () => {
 });
 
 test('its commands do what the text says', async () => {
-  const plane = spawn(process.execPath, [CLI, 'dev', '--port', '0'], { cwd: folder });
+  const plane = spawn(process.execPath, [CLI, 'dev', '--port', '0'], {
+    cwd: folder,
+    // In a process group of its own, as in a terminal of its own.
+    detached: true,
+  });
   const ended = new Promise((resolve) => plane.once('exit', resolve));
   try {
     const COUNTERSTEP_ENDPOINT = await listening(plane.stderr);
@@ -89,8 +93,9 @@ test('its commands do what the text says', async () => {
     const { stdout } = await run('sh', ['-c', `${npx}\n${asked}`], env);
     expect([stdout]).toEqual(shown.map(({ text }) => text));
   } finally {
-    plane.kill('SIGTERM');
-    await ended;
+    // Ctrl-C.
+    if (plane.pid !== undefined) process.kill(-plane.pid, 'SIGINT');
+    expect(await ended).toBe(0);
   }
 });
 

@@ -46,11 +46,17 @@ test('kill -9 at any moment: every saga ends, and no effect is made twice', asyn
     expect(['completed', 'needs_review'], `${orderId} is ${saga.state}`).toContain(saga.state);
     if (saga.state === 'needs_review') expect(saga.review?.reason).toBe('unknown_outcome');
     const erp = await world.records('erp', orderId);
-    expect(erp.effects.map((effect) => effect.state), orderId).toEqual(['standing']);
+    expect(
+      erp.effects.map((effect) => effect.state),
+      orderId,
+    ).toEqual(['standing']);
     const creates = erp.calls.filter((call) => call.operation === 'create');
     expect(creates, orderId).toHaveLength(1);
     const stock = await world.records('stock', orderId);
-    expect(stock.effects.map((effect) => effect.state), orderId).toEqual(['standing']);
+    expect(
+      stock.effects.map((effect) => effect.state),
+      orderId,
+    ).toEqual(['standing']);
     expect(messagesTo(world, `${orderId}@customers.example`), orderId).toBeLessThanOrEqual(1);
     expect((await world.plane().verification(id)).verdict, orderId).toBe('valid');
   }

@@ -63,7 +63,11 @@ const RULES: Readonly<Record<string, Rule>> = {
     folders: ['bench/', 'local/', 'lambdas/', 'statemachines/'],
     packages: ['counterstep', 'lmdb', 'zod/mini', 'node:'],
   },
-  'scripts/': { folders: ['scripts/', 'statemachines/'], packages: ['node:'] },
+  // In `packed/` the package is used as installed.
+  'scripts/': {
+    folders: ['scripts/'],
+    packages: ['counterstep', 'aws-cdk-lib', 'zod/mini', 'node:'],
+  },
 };
 
 const FREE = /^test\/|^[^/]+\.config\.ts$/;
