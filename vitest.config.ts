@@ -5,8 +5,11 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['counterstep-source', 'node', 'import', 'default'] } },
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // A test that hangs ends some time; none may fail because the machine is busy.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: 'forks',
+    // The default leaves a core free, which on two cores is half of them.
+    maxWorkers: '100%',
   },
 });

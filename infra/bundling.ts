@@ -17,16 +17,33 @@ export const BUNDLING: BundlingOptions = {
   // ES modules first: what is not used falls away, of the SDK a third.
   mainFields: ['module', 'main'],
   target: 'node24',
+  // Without esbuild's `keepNames`: errors carry their names as data, and it would cost a twelfth.
   minify: true,
-  keepNames: true,
   sourceMap: true,
   sourcesContent: false,
   // Packages in CommonJS that are bundled into a module still call `require` for Node's own parts.
   banner:
     "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
-  // Naming any condition turns off esbuild's own `module`, so it is named again.
-  ...(FROM_SOURCE ? { esbuildArgs: { '--conditions': 'counterstep-source,module' } } : {}),
+  esbuildArgs: {
+    '--alias': `@aws-sdk/credential-provider-node=${ownEntry('lambdas/aws/env-credentials')}`,
+    // Naming any condition turns off esbuild's own `module`, so it is named again.
+    ...(FROM_SOURCE ? { '--conditions': 'counterstep-source,module' } : {}),
+  },
 };
+
+type Arguments = NonNullable<BundlingOptions['esbuildArgs']>;
+
+/** Later options win; arguments to esbuild are merged by name, aliases all kept. */
+export function bundlingWith(...given: readonly (BundlingOptions | undefined)[]): BundlingOptions {
+  const all = [BUNDLING, ...given];
+  const esbuildArgs: Record<string, Arguments[string]> = {};
+  for (const [name, value] of all.flatMap((one) => Object.entries(one?.esbuildArgs ?? {}))) {
+    const kept = esbuildArgs[name];
+    esbuildArgs[name] =
+      name === '--alias' && kept !== undefined ? [kept, value].flat().map(String) : value;
+  }
+  return Object.assign({}, ...all, { esbuildArgs }) as BundlingOptions;
+}
 
 /** The entry of one of the package's own functions, beside this file in sources and in `dist`. */
 export function ownEntry(path: string): string {

@@ -5,7 +5,7 @@ import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { TABLE_VARIABLES } from '../statemachines/asl/environment.ts';
-import { BUNDLING, bundlerProblems, entryProblems } from './bundling.ts';
+import { bundlerProblems, bundlingWith, entryProblems } from './bundling.ts';
 import { refuse } from './problems.ts';
 import type { SagaTables } from './tables.ts';
 
@@ -53,7 +53,7 @@ export function sagaFunction(
 ): NodejsFunction {
   const { place, props } = options;
   const given = { ...settings.defaults, ...props };
-  const bundling = { ...BUNDLING, ...settings.defaults.bundling, ...props.bundling };
+  const bundling = bundlingWith(settings.defaults.bundling, props.bundling);
   refuse([
     ...entryProblems(place, props.entry, options.entryContent),
     ...bundlerProblems(place, bundling),

@@ -1,17 +1,11 @@
 import type { HeadEntry, Heads } from '../lambdas/ports/heads.ts';
 import type { LedgerId, LedgerStore } from '../lambdas/ports/ledger-store.ts';
 import type { Log } from '../lambdas/ports/log.ts';
-import type { SagaIndex, SagaPage, SagaQuery, SagaSummary } from '../lambdas/ports/saga-index.ts';
+import type { SagaIndex, SagaPage, SagaQuery } from '../lambdas/ports/saga-index.ts';
+import { decodeCursor, encodeCursor } from '../lambdas/projection/cursor.ts';
+import { byAge, matches, rowAfter, type SagaRow, summaryOf } from '../lambdas/projection/row.ts';
 import { openRecord } from '../statemachines/ledger/chain.ts';
 import type { SagaEvent } from '../statemachines/rules/events.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
-
-interface Row extends SagaSummary {
-  readonly tenant: string;
-  readonly hash: string;
-  readonly dueAt?: number;
-  readonly drive: SagaEvent['drive'];
-}
 
 const FLUSH_MS = 50;
 
@@ -22,7 +16,7 @@ const FLUSH_MS = 50;
 export class Projection implements SagaIndex {
   readonly #heads: Heads;
   readonly #log: Log;
-  readonly #rows = new Map<string, Row>();
+  readonly #rows = new Map<string, SagaRow>();
   readonly #unflushed = new Set<string>();
   #flushing: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -94,7 +88,7 @@ export class Projection implements SagaIndex {
 
   async list(query: SagaQuery): Promise<SagaPage> {
     const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, query);
-    const found: Row[] = [];
+    const found: SagaRow[] = [];
     for (const row of this.#rows.values()) if (matches(row, query)) found.push(row);
     found.sort(byAge);
     const rest = after === undefined ? found : found.filter((row) => byAge(row, after) > 0);
@@ -139,87 +133,13 @@ export class Projection implements SagaIndex {
   }
 }
 
-function entryOf(row: Row): HeadEntry {
+function entryOf(row: SagaRow): HeadEntry {
   const { tenant, sagaId, seq, hash } = row;
   return { tenant, sagaId, seq, hash, json: JSON.stringify(row) };
 }
 
-function rowAfter(
-  row: Row | undefined,
-  id: LedgerId,
-  event: SagaEvent,
-  hash: string,
-): Row | undefined {
-  const moved = {
-    seq: event.seq,
-    hash,
-    state: event.state,
-    changedAt: event.at,
-    drive: event.drive,
-    ...(event.dueAt === undefined ? {} : { dueAt: event.dueAt }),
-  };
-  if (event.type === 'saga_started') {
-    const { tenant, sagaId } = id;
-    return {
-      tenant,
-      sagaId,
-      name: event.name,
-      version: event.version,
-      startedAt: event.at,
-      ...moved,
-    };
-  }
-  if (row === undefined) return undefined;
-  const {
-    dueAt: _due,
-    review: _review,
-    reviewReason: _reason,
-    reviewDeadlineAt: _deadline,
-    ...kept
-  } = row;
-  const review =
-    event.type === 'review_opened'
-      ? { review: event.review, reviewReason: event.reason, reviewDeadlineAt: event.deadlineAt }
-      : reviewOf(row, event);
-  return { ...kept, ...moved, ...review };
-}
-
-/** A review stays in the list as long as the saga's state says so. */
-function reviewOf(row: Row, event: SagaEvent): Partial<Row> {
-  if (event.state !== 'needs_review' || row.review === undefined) return {};
-  return {
-    review: row.review,
-    ...(row.reviewReason === undefined ? {} : { reviewReason: row.reviewReason }),
-    ...(row.reviewDeadlineAt === undefined ? {} : { reviewDeadlineAt: row.reviewDeadlineAt }),
-  };
-}
-
-function parseRow(entry: HeadEntry): Row {
-  return JSON.parse(entry.json) as Row;
-}
-
-function matches(row: Row, query: SagaQuery): boolean {
-  return (
-    row.tenant === query.tenant &&
-    (query.states === undefined || query.states.includes(row.state)) &&
-    (query.name === undefined || row.name === query.name) &&
-    (query.startedBefore === undefined || row.startedAt < query.startedBefore)
-  );
-}
-
-function byAge(
-  left: { readonly startedAt: number; readonly sagaId: string },
-  right: { readonly startedAt: number; readonly sagaId: string },
-): number {
-  return (
-    left.startedAt - right.startedAt ||
-    (left.sagaId < right.sagaId ? -1 : left.sagaId > right.sagaId ? 1 : 0)
-  );
-}
-
-function summaryOf(row: Row): SagaSummary {
-  const { tenant: _tenant, hash: _hash, dueAt: _dueAt, drive: _drive, ...summary } = row;
-  return summary;
+function parseRow(entry: HeadEntry): SagaRow {
+  return JSON.parse(entry.json) as SagaRow;
 }
 
 function keyOf(id: LedgerId): string {

@@ -1,5 +1,6 @@
 import { ambiguous, type Call, refused, retryable } from 'counterstep/lambda';
-import { createTransport } from 'nodemailer';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { mimeText } from './mime-text.ts';
 
 export interface Email {
   readonly to: string;
@@ -19,7 +20,21 @@ const NEVER_CONNECTED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH
 export async function deliver(smtpUrl: string, email: Email, call: Call): Promise<string> {
   const { hostname, port } = new URL(smtpUrl);
   const leftMs = Math.max(1, call.deadlineAt - Date.now());
-  const transport = createTransport({
+  // Stable over attempts, so that a reader with two copies can at least see that they are one.
+  const messageId = `<${call.correlationId}@shop.example>`;
+  const text = mimeText(
+    {
+      From: FROM,
+      To: email.to,
+      Subject: email.subject,
+      'Message-ID': messageId,
+      Date: new Date().toUTCString().replace('GMT', '+0000'),
+      'X-Correlation-Id': call.correlationId,
+    },
+    email.text,
+  );
+  // The connection alone: all of nodemailer would be most of the function's bundle.
+  const connection = new SMTPConnection({
     host: hostname,
     port: Number(port || 25),
     // The sink speaks plain SMTP on this machine. Anything else deserves TLS.
@@ -29,16 +44,7 @@ export async function deliver(smtpUrl: string, email: Email, call: Call): Promis
     greetingTimeout: leftMs,
     socketTimeout: leftMs,
   });
-  // Stable over attempts, so that a reader with two copies can at least see that they are one.
-  const messageId = `<${call.correlationId}@shop.example>`;
-  const sending = transport.sendMail({
-    from: FROM,
-    to: email.to,
-    subject: email.subject,
-    text: email.text,
-    messageId,
-    headers: { 'X-Correlation-Id': call.correlationId },
-  });
+  const sending = send(connection, email.to, text);
   try {
     await Promise.race([sending, aborted(call.signal)]);
     return messageId;
@@ -46,8 +52,23 @@ export async function deliver(smtpUrl: string, email: Email, call: Call): Promis
     sending.catch(() => {});
     throw classified(error, call);
   } finally {
-    transport.close();
+    connection.close();
   }
+}
+
+function send(connection: SMTPConnection, to: string, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.once('error', reject);
+    connection.once('end', () => reject(new Error('the server closed the connection')));
+    connection.connect((failed) => {
+      if (failed) return reject(failed);
+      connection.send({ from: FROM, to: [to] }, text, (error) => {
+        if (error) return reject(error);
+        connection.quit();
+        resolve();
+      });
+    });
+  });
 }
 
 function classified(error: unknown, call: Call): Error {

@@ -2,17 +2,47 @@ import type { SagaStatus } from '../../statemachines/rules/events.ts';
 
 /**
  * Finds sagas by state, name and age. A projection: it may lag, and it can be dropped and rebuilt
- * from the ledgers. Provided by the local plane (in memory over `Heads`) and by the outbox on AWS.
+ * from the ledgers. Provided by the local plane (in memory over `Heads`) and by
+ * `stores/dynamodb/saga-index.ts`; both pass `test/stores/saga-index.contract.ts`.
  */
 export interface SagaIndex {
-  /** Oldest first, within one tenant. */
+  /**
+   * Oldest first, within one tenant. A page may hold fewer than `limit`, even none, and still have
+   * a cursor: only a page without one is the last.
+   * @throws Error named `Counterstep.CursorInvalid`
+   */
   list(query: SagaQuery): Promise<SagaPage>;
   /** What the projection knows of one saga's head: an anchor for verification. */
-  head(
-    tenant: string,
-    sagaId: string,
-  ): Promise<{ readonly seq: number; readonly hash: string } | undefined>;
+  head(tenant: string, sagaId: string): Promise<NotedHead | undefined>;
 }
+
+/** The last record known of a saga's ledger. It never moves back. */
+export interface NotedHead {
+  readonly seq: number;
+  /** Absent where the record was gone before its hash was known. */
+  readonly hash?: string;
+  readonly tampered?: Tampering;
+}
+
+/** A record of a ledger that was changed or removed, as its table's stream or its chain told. */
+export interface Tampering {
+  readonly seq: number;
+  /** When it was done, or noticed (epoch milliseconds). */
+  readonly at: number;
+  readonly found: TamperingKind;
+}
+
+export const TAMPERING_KINDS = [
+  /** A record that stood was written again. */
+  'modified',
+  /** A record that stood was deleted. */
+  'removed',
+  /** A record was announced, yet is not in the ledger. */
+  'missing',
+  /** A record does not follow the one before it, or cannot be read. */
+  'broken',
+] as const;
+export type TamperingKind = (typeof TAMPERING_KINDS)[number];
 
 export interface SagaQuery {
   readonly tenant: string;
@@ -37,6 +67,8 @@ export interface SagaSummary {
   readonly review?: string;
   readonly reviewReason?: string;
   readonly reviewDeadlineAt?: number;
+  /** The ledger was tampered with: the first record concerned. */
+  readonly tampered?: Tampering;
 }
 
 export interface SagaPage {

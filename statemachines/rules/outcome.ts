@@ -46,6 +46,8 @@ function commit(state: SagaState, command: Commit, action: ActionState, context:
 }
 
 function lateEvidence(state: SagaState, command: Commit, context: Context): Verdict {
+  // A second answer to a question is no second effect.
+  if (state.steps.get(command.step)?.record.effect === 'read_only') return { kind: 'already' };
   const known = state.steps
     .get(command.step)
     ?.late.some(
@@ -111,6 +113,8 @@ function fail(state: SagaState, command: Fail, action: ActionState, context: Con
 function doubt(state: SagaState, command: Doubt, action: ActionState, context: Context): Verdict {
   if (!isCurrent(action, command.attemptNonce) || action.status !== 'running')
     return { kind: 'already' };
+  // A read, or a step somebody vouched for, may be in doubt past the end; only a commit still counts.
+  if (isFinal(state)) return { kind: 'already' };
   const askAt = askTime(state, command, action, context);
   return append(
     state,
@@ -134,7 +138,7 @@ function reconcile(
   action: ActionState,
   context: Context,
 ): Verdict {
-  if (!isCurrent(action, command.attemptNonce)) return { kind: 'already' };
+  if (!isCurrent(action, command.attemptNonce) || isFinal(state)) return { kind: 'already' };
   const now = Math.max(context.now, state.at);
   const settled = Math.min(now, command.askedAt ?? now) >= settledAt(action);
   const absent = command.answer === 'absent' && settled;

@@ -151,6 +151,8 @@ export interface Attempt {
   readonly deadlineAt: number;
   readonly leaseUntil: number;
   readonly settleUntil: number;
+  /** It surely did nothing; the step's doubt is about an earlier attempt. */
+  readonly void?: true;
 }
 
 export interface Commit {

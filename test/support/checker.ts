@@ -67,11 +67,14 @@ const AFTER_THE_END = ['late_evidence', 'review_decided', 'payloads_erased', 'su
 /** How far two clocks may differ, by the protocol. */
 const SKEW_MS = 2_000;
 
-/** Every way in which ledger and partners contradict the invariants. Empty: none. */
+/**
+ * Every way in which ledger and partners contradict the invariants. Empty: none.
+ * Without partners the ledger is held against itself alone.
+ */
 export function check(
   ledger: { readonly tenant: string; readonly sagaId: string },
   records: readonly StoredRecord[],
-  partners: readonly PartnerFacts[],
+  partners?: readonly PartnerFacts[],
 ): string[] {
   const found: string[] = [];
   const events = chain(ledger, records, found);
@@ -79,7 +82,7 @@ export function check(
   if (found.length > 0) return found;
   const first = events[0];
   if (first === undefined) {
-    if (partners.some((partner) => partner.effects.length > 0))
+    if (partners?.some((partner) => partner.effects.length > 0))
       found.push('9: an effect without a ledger');
     return found;
   }
@@ -90,7 +93,7 @@ export function check(
   const actions = attempts(events, found);
   recoveryOrder(events, actions, found);
   endings(events, actions, found);
-  effects(events, actions, partners, found);
+  if (partners !== undefined) effects(events, actions, partners, found);
   return found;
 }
 
@@ -216,7 +219,13 @@ function claimed(
     if (over === undefined && event.at < leased)
       found.push(`7: ${name} while attempt ${String(last.attempt)} lives`);
     round(event, last, action, events, name, found);
-  } else if (event.round !== 1) found.push(`9: ${name} begins with round ${String(event.round)}`);
+  } else if (event.round !== 1) {
+    // Only a person's retry of a refusal that came before any claim.
+    const refused = events.some(
+      (each) => each.seq < event.seq && each.type === 'step_failed' && each.step === action.step,
+    );
+    if (!refused) found.push(`9: ${name} begins with round ${String(event.round)}`);
+  }
   if (action.action !== 'forward') undoClaim(action, actions, name, found);
   action.claims.push(event);
 }

@@ -18,7 +18,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   // The only two places that know the AWS SDK.
   'lambdas/aws/': {
     folders: ['lambdas/', 'statemachines/'],
-    packages: ['@aws-sdk/', '@aws-lambda-powertools/', 'node:', 'zod/mini'],
+    packages: ['@aws-sdk/', '@aws-lambda-powertools/', 'jose', 'node:', 'zod/mini'],
   },
   'lambdas/stores/dynamodb/': {
     folders: ['lambdas/', 'statemachines/'],

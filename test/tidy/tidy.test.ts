@@ -15,8 +15,19 @@ const MAX_LINES = { source: 400, test: 500 };
 const SHIPPED = /^(?:statemachines|lambdas|infra|local|bin)\//;
 const PURE = /^statemachines\//;
 
-/** In two halves each, so that this line is none of them. */
-const LEFTOVERS = /\b(?:TO(?:DO)|FIX(?:ME)|XX(?:X)|HA(?:CK))\b/g;
+const PATTERNS = {
+  // In two halves each, so that this line is none of them.
+  leftover: /\b(?:TO(?:DO)|FIX(?:ME)|XX(?:X)|HA(?:CK))\b/g,
+  ownMachine: /(?<![\w.:/*-])\/(?:home|root|Users|work|workspace|mnt)\/\w/g,
+  ownRegistry: /https?:\/\/(?!registry\.npmjs\.org)[\w.-]*(?:registry|npm|pypi)[\w-]*\.[\w.-]+/g,
+  any: /(?<![.\w])any\b(?!\s*\??[:(])/g,
+  printing: /\bconsole\./g,
+  impure: /\b(?:Date\.now|new Date\(\)|Math\.random|random\w+\(|setTimeout|process\.)/g,
+  clockOrChance: /\b(?:Date\.now\(|new Date\(\)|Math\.random|randomBytes\()/g,
+  only: /\b(?:describe|test|it)(?:\.\w+)*\.only\b/g,
+  skipped: /\.(?:skip|skipIf|runIf|todo|fails)\(/g,
+  timed: /expect\([^)]*(?:performance\.now|Date\.now|elapsed|tookMs)[^)]*\)/g,
+};
 
 const files = allFiles();
 const sources = files.filter(isSource).map(sourceFile);
@@ -53,14 +64,12 @@ describe('every file', () => {
   });
 
   test('leaves nothing for later', () => {
-    expect(inText(LEFTOVERS)).toEqual([]);
+    expect(inText(PATTERNS.leftover)).toEqual([]);
   });
 
   test('knows no machine but the one it runs on', () => {
-    expect(inText(/(?<![\w.:/*-])\/(?:home|root|Users|work|workspace|mnt)\/\w/g)).toEqual([]);
-    expect(
-      inText(/https?:\/\/(?!registry\.npmjs\.org)[\w.-]*(?:registry|npm|pypi)[\w-]*\.[\w.-]+/g),
-    ).toEqual([]);
+    expect(inText(PATTERNS.ownMachine)).toEqual([]);
+    expect(inText(PATTERNS.ownRegistry)).toEqual([]);
   });
 
   test('is locked to the public registry', () => {
@@ -74,17 +83,15 @@ describe('every file', () => {
 
 describe('code', () => {
   test('has no any', () => {
-    expect(inCode(/(?<![.\w])any\b(?!\s*\??[:(])/g, /./)).toEqual([]);
+    expect(inCode(PATTERNS.any, /./)).toEqual([]);
   });
 
   test('that ships prints nothing on its own', () => {
-    expect(inCode(/\bconsole\./g, SHIPPED)).toEqual([]);
+    expect(inCode(PATTERNS.printing, SHIPPED)).toEqual([]);
   });
 
   test('that is pure asks neither clock, chance nor environment', () => {
-    expect(
-      inCode(/\b(?:Date\.now|new Date\(\)|Math\.random|random\w+\(|setTimeout|process\.)/g, PURE),
-    ).toEqual([]);
+    expect(inCode(PATTERNS.impure, PURE)).toEqual([]);
   });
 
   test('that ships takes time and chance from its ports', () => {
@@ -110,14 +117,14 @@ describe('tests', () => {
   const tests = /^test\//;
 
   test('run, all of them', () => {
-    expect(inCode(/\b(?:describe|test|it)(?:\.\w+)*\.only\b/g, tests)).toEqual([]);
+    expect(inCode(PATTERNS.only, tests)).toEqual([]);
   });
 
   test('that are skipped say why', () => {
     const silent = sources
       .filter(({ path }) => tests.test(path))
       .flatMap((source) =>
-        [...source.code.matchAll(/\.(?:skip|skipIf|runIf|todo|fails)\(/g)]
+        [...source.code.matchAll(PATTERNS.skipped)]
           .filter(({ index }) => !hasReason(source, index))
           .map(({ index }) => `${source.path}:${lineAt(source.text, index)}`),
       );
@@ -125,9 +132,24 @@ describe('tests', () => {
   });
 
   test('are not decided by how fast the machine is', () => {
-    const timed = /expect\([^)]*(?:performance\.now|Date\.now|elapsed|tookMs)[^)]*\)/g;
-    expect(inCode(timed, tests)).toEqual([]);
+    expect(inCode(PATTERNS.timed, tests)).toEqual([]);
   });
+});
+
+test.each([
+  ['leftover', ['TO', 'DO: later'].join('')],
+  ['ownMachine', ['reads /ho', 'me/someone/file'].join('')],
+  ['ownRegistry', ['https://npm', '.example.com/pkg'].join('')],
+  ['any', 'const a = b as any;'],
+  ['any', 'function f(a: any, b?: any[]) {}'],
+  ['printing', 'console.log(a);'],
+  ['impure', 'const now = Date.now();'],
+  ['clockOrChance', 'const at = new Date();'],
+  ['only', ['it.concurrent', 'only("x")'].join('.')],
+  ['skipped', ['test', 'skip("x")'].join('.')],
+  ['timed', ['expect(', 'Date.now() - began).toBeLessThan(5)'].join('')],
+] as const)('control: the rule %s sees %s', (name, text) => {
+  expect(text.match(PATTERNS[name])).not.toBeNull();
 });
 
 /** A comment or a printed sentence on the line itself or one of the two before it. */

@@ -1,11 +1,7 @@
-import type { SagaQuery } from '../lambdas/ports/saga-index.ts';
-import { canonicalJson } from '../statemachines/ledger/canonical.ts';
-import { sha256Hex } from '../statemachines/ledger/hash.ts';
-
-interface Place {
-  readonly startedAt: number;
-  readonly sagaId: string;
-}
+import { canonicalJson } from '../../statemachines/ledger/canonical.ts';
+import { sha256Hex } from '../../statemachines/ledger/hash.ts';
+import type { SagaQuery } from '../ports/saga-index.ts';
+import type { Place } from './row.ts';
 
 /** `error.name` of {@link CursorInvalid}. */
 export const CURSOR_INVALID = 'Counterstep.CursorInvalid';

@@ -1,0 +1,38 @@
+import type { SagaRow } from '../projection/row.ts';
+import type { LedgerId } from './ledger-store.ts';
+import type { Tampering } from './saga-index.ts';
+
+/**
+ * The writing side of a saga index: what the outbox notes of each saga. Provided by
+ * `stores/dynamodb/saga-index.ts`; how a change meets what stands is `projection/noted.ts`.
+ */
+export interface SagaProjection {
+  /** What is noted now (strongly consistent). @throws StoreUnavailable */
+  noted(id: LedgerId): Promise<NotedSaga | undefined>;
+  /**
+   * Notes a change and resolves once it is durable. An older record never replaces a newer one,
+   * whoever writes beside. Repeating a change is harmless.
+   * @throws StoreUnavailable
+   */
+  note(id: LedgerId, change: SagaChange): Promise<void>;
+}
+
+export interface NotedSaga {
+  /** The last record known: it stays when the ledger's end is cut off. `seq` 0: none. */
+  readonly head: { readonly seq: number; readonly hash?: string };
+  /** Absent where event 1 was never seen. It may be behind `head` where records are gone. */
+  readonly row?: SagaRow;
+  /** Every transition up to this number was published; 0 where that is not known. */
+  readonly published: number;
+  /** By number of the record, one for each. */
+  readonly tampered: readonly Tampering[];
+}
+
+export interface SagaChange {
+  readonly head?: NotedSaga['head'];
+  readonly row?: SagaRow;
+  readonly published?: number;
+  readonly tampered?: readonly Tampering[];
+  /** Writes list entries again although nothing changed: after the lists were damaged. */
+  readonly repair?: true;
+}

@@ -1,0 +1,76 @@
+import type { Action, RecoveryAction, SagaEvent } from './events.ts';
+import type { ActionState, Halt, SagaState, StepState } from './state.ts';
+import { freshAction } from './state.ts';
+import { actionOf, pivotCommitted } from './view.ts';
+
+/** What the folds of single events are made of. */
+
+export type Head = Pick<SagaEvent, 'seq' | 'at' | 'actor'>;
+
+export function withStep(
+  state: SagaState,
+  name: string,
+  change: (step: StepState) => StepState,
+): SagaState {
+  const step = state.steps.get(name);
+  if (step === undefined) return state;
+  const steps = new Map(state.steps);
+  steps.set(name, change(step));
+  return { ...state, steps };
+}
+
+export function withAction(
+  state: SagaState,
+  name: string,
+  action: Action,
+  change: (current: ActionState) => ActionState,
+): SagaState {
+  return withStep(state, name, (step) => {
+    if (action === 'forward') return { ...step, forward: change(step.forward) };
+    const current = actionOf(step, action) ?? freshAction(action);
+    return {
+      ...step,
+      recovery: { ...change(current), action: action satisfies RecoveryAction },
+    };
+  });
+}
+
+export function halt(
+  state: SagaState,
+  head: Pick<Head, 'seq' | 'at'>,
+  reason: Halt['reason'],
+  step?: string,
+  code?: string,
+): SagaState {
+  if (state.halt !== undefined) return state;
+  return {
+    ...state,
+    halt: {
+      seq: head.seq,
+      at: head.at,
+      reason,
+      afterPivot: pivotCommitted(state),
+      ...(step === undefined ? {} : { step }),
+      ...(code === undefined ? {} : { code }),
+    },
+  };
+}
+
+export function reopened(action: ActionState): ActionState {
+  const next = asked({ ...action, spent: 0 });
+  return action.status === 'failed'
+    ? {
+        ...next,
+        status: 'retrying',
+        round: action.round + 1,
+        roundSince: undefined,
+        retryAt: undefined,
+      }
+    : next;
+}
+
+/** Lets a call in doubt be asked about again at once. */
+export function asked(action: ActionState): ActionState {
+  if (action.status !== 'in_doubt' && action.status !== 'waiting') return action;
+  return { ...action, asks: 0, askAt: undefined, unsettledSince: undefined };
+}
