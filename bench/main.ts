@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ceilings } from './ceilings.ts';
+import { type ImportTime, importTime } from './import-time.ts';
 import { Bench, type Figures, type Kind, type Shape } from './run.ts';
 
 /**
@@ -10,6 +11,8 @@ import { Bench, type Figures, type Kind, type Shape } from './run.ts';
  */
 const KINDS: readonly Kind[] = ['completing', 'failing'];
 const CONCURRENCIES = [1, 16, 64];
+/** A tool's function and the one that all sagas share. */
+const ENTRIES = ['examples/order/lambdas/charge-payment.lambda.ts', 'examples/ledger.lambda.ts'];
 
 const quick = process.argv.includes('--quick');
 const jsonOnly = process.argv.includes('--json') || !process.stdout.isTTY;
@@ -30,6 +33,7 @@ interface Report {
   readonly shapes: readonly Shape[];
   readonly speeds: readonly Figures[];
   readonly verifiedEventsPerSecond: number;
+  readonly imports: readonly ImportTime[];
   readonly ceilings: Awaited<ReturnType<typeof ceilings>>;
 }
 
@@ -48,6 +52,8 @@ async function run(): Promise<Report> {
   }
   const verified = await bench.verification(await bench.ids(quick ? 50 : 1_000));
   await bench.close();
+  const imports: ImportTime[] = [];
+  for (const entry of ENTRIES) imports.push(await importTime(entry, quick ? 3 : 11));
   return {
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
@@ -55,6 +61,7 @@ async function run(): Promise<Report> {
     shapes,
     speeds,
     verifiedEventsPerSecond: verified.eventsPerSecond,
+    imports,
     ceilings: raw,
   };
 }
@@ -84,6 +91,10 @@ function table(report: Report): string {
         String(shape.bytes).padStart(6),
       ].join(' '),
     );
+  }
+  lines.push('', 'bundle                                            bytes  import ms');
+  for (const { entry, bytes, importMs } of report.imports) {
+    lines.push(`${entry.padEnd(48)}${String(bytes).padStart(7)}${String(importMs).padStart(11)}`);
   }
   const { ceilings: raw } = report;
   lines.push(

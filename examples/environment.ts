@@ -1,3 +1,5 @@
+import type { SagaType } from 'counterstep';
+
 /** Where the outside systems are, as a deployed function is told. */
 
 /** Base URL of the partner systems, from `PARTNERS_URL`. */
@@ -8,6 +10,11 @@ export function partnersUrl(): string {
 /** `smtp://host:port` of the mail server, from `SMTP_URL`. */
 export function smtpUrl(): string {
   return required('SMTP_URL', ['smtp:']);
+}
+
+/** Of the machines that both sagas run on, from `SAGA_TYPE`. Default `STANDARD`. */
+export function sagaType(): SagaType {
+  return process.env.SAGA_TYPE === 'EXPRESS' ? 'EXPRESS' : 'STANDARD';
 }
 
 /** @throws Error at the function's start, so that a wrong setting never looks like a partner's failure */

@@ -1,5 +1,8 @@
 import { ledgerHandler } from 'counterstep/lambda';
-import { order } from './order/saga.ts';
-import { refund } from './refund/saga.ts';
+import { sagaType } from './environment.ts';
+import { orderOf } from './order/saga.ts';
+import { refundOf } from './refund/saga.ts';
 
-export const handler = ledgerHandler({ sagas: [refund, order] });
+const type = sagaType();
+
+export const handler = ledgerHandler({ sagas: [refundOf(type), orderOf(type)] });

@@ -1,10 +1,17 @@
 import { type Duration, RemovalPolicies, RemovalPolicy } from 'aws-cdk-lib';
-import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import {
+  ManagedPolicy,
+  PolicyDocument,
+  PolicyStatement,
+  Role,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
+import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { TABLE_VARIABLES } from '../statemachines/asl/environment.ts';
+import { accept, wildcard } from './accept.ts';
 import { bundlerProblems, bundlingWith, entryProblems } from './bundling.ts';
 import { refuse } from './problems.ts';
 import type { SagaTables } from './tables.ts';
@@ -58,11 +65,20 @@ export function sagaFunction(
     ...entryProblems(place, props.entry, options.entryContent),
     ...bundlerProblems(place, bundling),
   ]);
+  const tracing = given.tracing ?? Tracing.ACTIVE;
+  const traced = tracing !== Tracing.DISABLED;
   const logGroup = new LogGroup(scope, 'Logs', { retention: settings.logRetention });
   const role = new Role(scope, 'Role', {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     description: options.description,
+    ...(traced ? { inlinePolicies: { Trace: tracePolicy() } } : {}),
   });
+  // Accepted for this policy alone: what a user grants on every resource is still found.
+  if (traced && role.node.defaultChild) {
+    accept(role.node.defaultChild, {
+      [wildcard(scope, '*')]: 'X-Ray knows no resources of its own; these two actions only send',
+    });
+  }
   logGroup.grantWrite(role);
   if (given.vpc !== undefined) {
     role.addManagedPolicy(
@@ -74,10 +90,11 @@ export function sagaFunction(
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
     memorySize: 512,
-    tracing: Tracing.ACTIVE,
     timeout: options.timeout,
     description: options.description,
     ...given,
+    // Set below: here it would add its grant to the policy that is the user's too.
+    tracing: Tracing.DISABLED,
     bundling,
     environment: {
       NODE_OPTIONS: '--enable-source-maps',
@@ -92,8 +109,17 @@ export function sagaFunction(
     logGroup,
     currentVersionOptions: { removalPolicy: KEPT },
   });
+  const resource = fn.node.defaultChild;
+  if (traced && resource instanceof CfnFunction) resource.tracingConfig = { mode: tracing };
   keep(scope, settings.removalPolicy);
   return fn;
+}
+
+function tracePolicy(): PolicyDocument {
+  const actions = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'];
+  return new PolicyDocument({
+    statements: [new PolicyStatement({ sid: 'Trace', actions, resources: ['*'] })],
+  });
 }
 
 /**

@@ -1,7 +1,9 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Effect, type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import { accept, wildcard } from './accept.ts';
 
 /** Every way to change or remove an item that stands. A conditional put counts: IAM cannot demand the condition. */
 export const REWRITES = [
@@ -29,6 +31,51 @@ export function grantAppend(grantee: IGrantable, ledger: Table): void {
   grantKey(grantee, ledger);
 }
 
+/** Reads ledgers, and does nothing else to them. The deny stands whatever else the role is granted. */
+export function grantReadLedgers(grantee: IGrantable, ledger: Table): void {
+  add(grantee, { sid: 'Read', actions: ['dynamodb:Query'], resources: [ledger.tableArn] });
+  add(grantee, {
+    sid: 'NeverWrite',
+    effect: Effect.DENY,
+    actions: [...REWRITES, 'dynamodb:PartiQLInsert'],
+    resources: [ledger.tableArn],
+  });
+  grantKey(grantee, ledger);
+}
+
+/**
+ * Finds ledgers of all tenants and reads them. For an operator's role: no function of the plane may
+ * list what it does not know by name.
+ */
+export function grantScanLedgers(grantee: IGrantable, ledger: Table): void {
+  add(grantee, {
+    sid: 'Scan',
+    actions: ['dynamodb:Scan', 'dynamodb:Query'],
+    resources: [ledger.tableArn],
+  });
+  grantKey(grantee, ledger);
+}
+
+/** Reads the ledger's stream. @returns the stream's ARN */
+export function grantLedgerStream(fn: LambdaFunction, ledger: Table): string {
+  const stream = ledger.tableStreamArn;
+  if (stream === undefined) throw new Error('the ledger table has no stream');
+  add(fn, {
+    sid: 'Stream',
+    actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
+    resources: [stream],
+  });
+  // Of the table's streams, not of one: that is how this action knows them.
+  const streams = `${ledger.tableArn}/stream/*`;
+  add(fn, { sid: 'Streams', actions: ['dynamodb:ListStreams'], resources: [streams] });
+  if (fn.role !== undefined) {
+    accept(fn.role, {
+      [wildcard(ledger, streams)]: 'the action knows the streams of a table only as a whole',
+    });
+  }
+  return stream;
+}
+
 /** Keeps and fetches payloads one by one; cannot list or erase a saga's. */
 export function grantPayloads(grantee: IGrantable, payloads: Table): void {
   add(grantee, {
@@ -37,6 +84,15 @@ export function grantPayloads(grantee: IGrantable, payloads: Table): void {
     resources: [payloads.tableArn],
   });
   grantKey(grantee, payloads);
+}
+
+/** Lists a saga's payloads, to erase them all. */
+export function grantErasure(grantee: IGrantable, payloads: Table): void {
+  add(grantee, {
+    sid: 'Erasure',
+    actions: ['dynamodb:Query'],
+    resources: [payloads.tableArn],
+  });
 }
 
 /** Partitions of the registry in the coordination table; the other kinds of items are out of reach. */
@@ -65,16 +121,45 @@ export function grantRegistry(
   grantKey(grantee, coordination);
 }
 
+/** Partitions of the projection in the coordination table: sagas and the lists they stand in. */
+const PROJECTION_PARTITIONS = ['saga#*', 'index#*'];
+
+/**
+ * Reads the projection: lists, and noted heads. With `write` it also notes, as the outbox does.
+ * Strongly consistent reads are by key, so no other kind of item comes within reach.
+ */
+export function grantProjection(
+  grantee: IGrantable,
+  coordination: Table,
+  options: { readonly write?: boolean } = {},
+): void {
+  add(grantee, {
+    sid: options.write === true ? 'WriteProjection' : 'ReadProjection',
+    actions:
+      options.write === true
+        ? ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem']
+        : ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query'],
+    resources: [coordination.tableArn],
+    conditions: {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': PROJECTION_PARTITIONS },
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    },
+  });
+  grantKey(grantee, coordination);
+}
+
 /**
  * Starts drives on the machines whose names begin with the plane's prefix: those of today, and those
  * retained from earlier deployments, on which older sagas still run. Step Functions authorises the
  * start of a version by its machine's ARN.
  */
-export function grantDrives(grantee: IGrantable, scope: Construct, machinePrefix: string): void {
-  add(grantee, {
-    sid: 'Drives',
-    actions: ['states:StartExecution'],
-    resources: [machineArn(scope, `${machinePrefix}-*`)],
+export function grantDrives(fn: LambdaFunction, scope: Construct, machinePrefix: string): void {
+  const machines = machineArn(scope, `${machinePrefix}-*`);
+  add(fn, { sid: 'Drives', actions: ['states:StartExecution'], resources: [machines] });
+  if (fn.role === undefined) return;
+  accept(fn.role, {
+    [wildcard(scope, machines)]:
+      'machines of earlier deployments too, which older sagas still run on; the prefix is the plane’s own',
   });
 }
 

@@ -1,7 +1,13 @@
 /** `counterstep/cdk`: constructs that deploy sagas. */
 
+export type { Access, Role } from '../statemachines/access.ts';
 export type { SagaFunctionProps } from './functions.ts';
+export type { SagaApiOptions } from './http-api.ts';
+export { SagaApi } from './http-api.ts';
+export type { HttpFrontProps, JwtFrontProps } from './http-front.ts';
 export { MAX_ROLE_POLICY_BYTES } from './machine.ts';
+export type { AnyEventBus, OutboxOptions } from './outbox.ts';
+export { Outbox } from './outbox.ts';
 export type { SagaPlaneProps, ToolProps } from './plane.ts';
 export { SagaPlane } from './plane.ts';
 export { DEPLOYMENT_ERROR, DeploymentError } from './problems.ts';

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import { compileSaga } from '../statemachines/asl/compile.ts';
-import type { SagaType } from '../statemachines/language/effects.ts';
 import type { Problem } from '../statemachines/language/problems.ts';
 import type { SagaPlan } from '../statemachines/plan/plan.ts';
 
@@ -52,21 +50,6 @@ export function deployedDefinition(plan: SagaPlan, functions: SagaFunctions): De
 
 function placeholder(name: string): string {
   return `\${${name}}`;
-}
-
-const MAX_MACHINE_NAME = 80;
-
-/**
- * The machine's name: it begins with the plane's prefix, by which the right to start it is granted,
- * and says the type, so that a saga of another type gets a machine beside this one.
- */
-export function machineName(prefix: string, saga: string, type: SagaType): string {
-  const suffix = type.toLowerCase();
-  const name = `${prefix}-${saga}-${suffix}`;
-  if (name.length <= MAX_MACHINE_NAME) return name;
-  const hash = createHash('sha256').update(saga).digest('hex').slice(0, 8);
-  const room = MAX_MACHINE_NAME - prefix.length - suffix.length - hash.length - 3;
-  return `${prefix}-${saga.slice(0, room)}-${hash}-${suffix}`;
 }
 
 /** The most a role's inline policies may hold together, without white space. */

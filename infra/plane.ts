@@ -1,14 +1,18 @@
 import { Duration, Names, RemovalPolicy } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { Access } from '../statemachines/access.ts';
 import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/asl/timeouts.ts';
+import type { Problem } from '../statemachines/language/problems.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
+import { accept } from './accept.ts';
 import { ownEntry } from './bundling.ts';
 import {
   MAX_PREFIX,
@@ -25,7 +29,9 @@ import {
   sagaFunction,
 } from './functions.ts';
 import { grantAppend, grantDrives, grantPayloads, grantRegistry } from './grants.ts';
-import { refuse } from './problems.ts';
+import { SagaApi, type SagaApiOptions } from './http-api.ts';
+import { type AnyEventBus, Outbox, type OutboxOptions } from './outbox.ts';
+import { DeploymentError, refuse } from './problems.ts';
 import { Saga, type SagaOptions } from './saga.ts';
 import { SagaTables, type SagaTablesProps } from './tables.ts';
 
@@ -44,6 +50,8 @@ export interface SagaPlaneProps extends SagaTablesProps {
    * construct's path. Choose another where machines retained from a deleted stack hold the names.
    */
   readonly machinePrefix?: string;
+  /** How the ledger's stream is read, and where events are published. */
+  readonly outbox?: OutboxOptions;
 }
 
 /** How a tool's function is made: as CDK's `NodejsFunctionProps`. */
@@ -61,10 +69,13 @@ export class SagaPlane extends Construct {
   readonly ledgerFunction: NodejsFunction;
   /** Finds, each minute, every saga that somebody must look at. */
   readonly sweepFunction: NodejsFunction;
+  /** Feeds the projection and the event bus from the ledger's stream. */
+  readonly outbox: Outbox;
   readonly machinePrefix: string;
   readonly #settings: FunctionSettings;
   readonly #tools = new Map<string, ServedTool>();
   readonly #sagas = new Map<string, Saga>();
+  #api: SagaApi | undefined;
 
   constructor(scope: Construct, id: string, props: SagaPlaneProps) {
     super(scope, id);
@@ -81,6 +92,16 @@ export class SagaPlane extends Construct {
     };
     this.ledgerFunction = this.#ledger(props.ledgerEntry);
     this.sweepFunction = this.#sweep();
+    this.outbox = new Outbox(this, 'Outbox', { ...props.outbox, settings: this.#settings });
+  }
+
+  /** Where the plane publishes what becomes of sagas: see `docs/events.md`. */
+  get eventBus(): AnyEventBus {
+    return this.outbox.eventBus;
+  }
+
+  get outboxFunction(): NodejsFunction {
+    return this.outbox.fn;
   }
 
   /**
@@ -130,6 +151,31 @@ export class SagaPlane extends Construct {
     return saga;
   }
 
+  /**
+   * The HTTP API: one function, behind an HTTP API for services and agents (IAM) and, with `jwt`, one
+   * for people. Nobody may call until {@link grantAccess} or a token's claims say for which tenant.
+   * @throws DeploymentError where there is one already
+   */
+  api(options: SagaApiOptions): SagaApi {
+    refuse(this.#api === undefined ? [] : [SECOND_API]);
+    this.#api = new SagaApi(this, 'Api', {
+      ...options,
+      settings: this.#settings,
+      machinePrefix: this.machinePrefix,
+      sagas: () => this.#sagas.values(),
+    });
+    return this.#api;
+  }
+
+  /**
+   * Lets an IAM role call the API, for one tenant. See {@link SagaApi.grantAccess}.
+   * @throws DeploymentError
+   */
+  grantAccess(role: IRole, access: Access): void {
+    if (this.#api === undefined) throw new DeploymentError([NO_API]);
+    this.#api.grantAccess(role, access);
+  }
+
   /** Every saga of the plane, by name. */
   get sagas(): ReadonlyMap<string, Saga> {
     return this.#sagas;
@@ -160,6 +206,9 @@ export class SagaPlane extends Construct {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
+    });
+    accept(undelivered, {
+      'AwsSolutions-SQS3': 'it is itself where undelivered calls of the sweep end',
     });
     const fn = this.#function(scope, {
       service: 'sweep',
@@ -196,6 +245,18 @@ export class SagaPlane extends Construct {
     return fn;
   }
 }
+
+const SECOND_API: Problem = {
+  place: 'plane.api',
+  problem: 'the plane has an API already',
+  remedy: 'Call it once; for people and agents it is the same one',
+};
+
+const NO_API: Problem = {
+  place: 'plane.grantAccess',
+  problem: 'the plane has no API that a role could call',
+  remedy: 'Call plane.api before',
+};
 
 /** Many due sagas take one pass longer; passes may overlap, each grant is an append of its own. */
 const SWEEP_TIMEOUT = Duration.minutes(5);

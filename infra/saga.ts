@@ -10,10 +10,12 @@ import {
   StateMachine,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
+import { machineName } from '../statemachines/asl/machine-name.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
+import { accept, wildcard } from './accept.ts';
 import { KEPT, keep } from './functions.ts';
 import { machineArn } from './grants.ts';
-import { deployedDefinition, machineName } from './machine.ts';
+import { deployedDefinition } from './machine.ts';
 
 export interface SagaOptions {
   /** What the machine writes to its log group. Default `ERROR`; `ALL` for Express, which has no history. */
@@ -74,7 +76,7 @@ function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {
     logGroupName: `/aws/vendedlogs/states/${name}`,
     retention: props.logRetention,
   });
-  return new CfnStateMachine(scope, 'Machine', {
+  const machine = new CfnStateMachine(scope, 'Machine', {
     stateMachineName: name,
     stateMachineType: plan.sagaType,
     roleArn: machineRole(scope, props).roleArn,
@@ -90,6 +92,13 @@ function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {
       destinations: [{ cloudWatchLogsLogGroup: { logGroupArn: logGroup.logGroupArn } }],
     },
   });
+  if (plan.sagaType === 'STANDARD') {
+    accept(machine, {
+      'AwsSolutions-SF1':
+        'a Standard execution keeps its whole history itself, and the ledger says what happened',
+    });
+  }
+  return machine;
 }
 
 /**
@@ -98,11 +107,12 @@ function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {
  */
 function machineRole(scope: Construct, props: SagaProps): Role {
   const functions = [props.ledgerFunction, ...props.toolFunctions.values()];
+  const invoked = functions.map((fn) => `${fn.functionArn}:*`);
   const statements = [
     new PolicyStatement({
       sid: 'Invoke',
       actions: ['lambda:InvokeFunction'],
-      resources: functions.map((fn) => `${fn.functionArn}:*`),
+      resources: invoked,
     }),
     // Neither log delivery nor tracing knows resources of its own.
     new PolicyStatement({ sid: 'Logs', actions: LOG_DELIVERY, resources: ['*'] }),
@@ -110,7 +120,7 @@ function machineRole(scope: Construct, props: SagaProps): Role {
   if (props.tracingEnabled ?? true) {
     statements.push(new PolicyStatement({ sid: 'Trace', actions: TRACING, resources: ['*'] }));
   }
-  return new Role(scope, 'Role', {
+  const role = new Role(scope, 'Role', {
     description: `State machine of saga ${props.definition.name}`,
     assumedBy: new ServicePrincipal('states.amazonaws.com', {
       conditions: {
@@ -120,6 +130,16 @@ function machineRole(scope: Construct, props: SagaProps): Role {
     }),
     inlinePolicies: { Machine: new PolicyDocument({ statements }) },
   });
+  accept(role, {
+    [wildcard(scope, '*')]: 'neither log delivery nor X-Ray knows resources of its own',
+    ...Object.fromEntries(
+      invoked.map((arn) => [
+        wildcard(scope, arn),
+        'a machine version calls the versions of its day',
+      ]),
+    ),
+  });
+  return role;
 }
 
 const LOG_DELIVERY = [

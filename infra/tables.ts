@@ -50,7 +50,8 @@ export class SagaTables extends Construct {
     this.ledger = new Table(this, 'Ledger', {
       ...common,
       sortKey: { name: 'sk', type: AttributeType.NUMBER },
-      stream: StreamViewType.NEW_IMAGE,
+      // The old image comes only with what may never be: a record that was changed or removed.
+      stream: StreamViewType.NEW_AND_OLD_IMAGES,
       resourcePolicy: appendOnly(),
     });
     this.payloads = new Table(this, 'Payloads', { ...common, sortKey: text });

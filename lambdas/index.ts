@@ -1,10 +1,16 @@
 /** `counterstep/lambda`: what tools are implemented with, and the handlers that serve them. */
 
+export type { Access, Role } from '../statemachines/access.ts';
+export type { ApiHandlerOptions } from './aws/api-handler.ts';
+export { apiHandler } from './aws/api-handler.ts';
+export type { AccessOf, CallerRole } from './aws/caller.ts';
 export type { LambdaContext, LambdaHandler } from './aws/context.ts';
 export type { AwsHostOptions, LambdaHost } from './aws/host.ts';
 export { awsHost } from './aws/host.ts';
 export type { LedgerHandlerOptions } from './aws/ledger-handler.ts';
 export { ledgerHandler } from './aws/ledger-handler.ts';
+export type { OutboxHandlerOptions } from './aws/outbox-handler.ts';
+export { outboxHandler } from './aws/outbox-handler.ts';
 export type { LambdaLog } from './aws/powertools-log.ts';
 export { powertoolsLog } from './aws/powertools-log.ts';
 export { stepFunctionsDrives } from './aws/step-functions-drives.ts';
@@ -12,6 +18,8 @@ export { sweepHandler } from './aws/sweep-handler.ts';
 export type { ToolHandlerOptions } from './aws/tool-handler.ts';
 export { toolHandler } from './aws/tool-handler.ts';
 export type { LedgerAnswer } from './ledger/ledger-function.ts';
+export type { OutboxReport } from './outbox/outbox.ts';
+export type { PlaneEvent } from './outbox/plane-events.ts';
 export type { Log } from './ports/log.ts';
 export type { Host } from './runtime/host.ts';
 export type { SweepReport } from './sweep/sweep.ts';

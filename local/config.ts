@@ -12,7 +12,15 @@ export interface LocalConfig {
   readonly dataDir?: string;
   /** Default 4570. */
   readonly port?: number;
+  /**
+   * Default `open`: one developer, one tenant, every role, no questions asked; only this machine
+   * reaches the port. With `tokens` each request needs one that `counterstep token` issued.
+   */
+  readonly auth?: LocalAuth;
 }
+
+export type LocalAuth = (typeof AUTH_MODES)[number];
+const AUTH_MODES = ['open', 'tokens'] as const;
 
 /** Names looked for, in this order, in the folder where the command runs. */
 export const CONFIG_FILES = [
@@ -54,7 +62,14 @@ export async function loadConfig(
       `${file} must default-export defineConfig({ sagas: [...], tools: [...] })`,
     );
   }
-  return { ...config, folder: dirname(file) };
+  return { ...config, auth: authOf(config), folder: dirname(file) };
+}
+
+/** @throws ConfigInvalid: a word nobody knows must not leave the door open */
+export function authOf({ auth = 'open' }: { readonly auth?: LocalAuth }): LocalAuth {
+  const mode = AUTH_MODES.find((known) => known === auth);
+  if (mode !== undefined) return mode;
+  throw new ConfigInvalid(`auth is ${JSON.stringify(auth)}: write 'open' or 'tokens'`);
 }
 
 function findConfig(): string | undefined {

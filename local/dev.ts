@@ -7,9 +7,10 @@ import { type Principal, ROLES } from '../lambdas/service/principal.ts';
 import { Problem } from '../lambdas/service/problems.ts';
 import { SagaService } from '../lambdas/service/service.ts';
 import { openEmbeddedStores } from '../lambdas/stores/embedded/open.ts';
-import { type LocalConfig, loadConfig } from './config.ts';
+import { authOf, type LocalConfig, loadConfig } from './config.ts';
 import { lineLog } from './console-log.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { Tokens } from './tokens.ts';
 
 export const DEFAULT_PORT = 4570;
 export const DEFAULT_DATA_DIR = '.counterstep';
@@ -56,8 +57,10 @@ function localPrincipal(request: Request): Principal {
  * The whole plane in one process: embedded stores, the compiled machines, the handlers, the sweep and
  * the HTTP API. Sagas that an earlier process left unfinished go on with their next epoch.
  * @throws FolderHeld where another process works in the data folder
+ * @throws ConfigInvalid where `auth` is no mode there is
  */
 export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane> {
+  const authenticate = authenticateBy(options);
   const stores = await openEmbeddedStores({ path: options.dataDir });
   try {
     const engine = await startEngine({
@@ -75,7 +78,7 @@ export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane>
       index: engine.projection,
       machineOf: (saga) => engine.machines.machineOf(saga),
     });
-    const app = createApp({ service, authenticate: async (request) => localPrincipal(request) });
+    const app = createApp({ service, authenticate });
     const server = await listen(app.fetch, options.port);
     return {
       url: server.url,
@@ -91,6 +94,12 @@ export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane>
     await stores.close();
     throw error;
   }
+}
+
+function authenticateBy(options: PlaneOptions): (request: Request) => Promise<Principal> {
+  if (authOf(options) === 'open') return async (request) => localPrincipal(request);
+  const tokens = Tokens.open(options.dataDir);
+  return (request) => tokens.authenticate(request);
 }
 
 interface Listening {
@@ -125,6 +134,15 @@ async function listen(
   });
 }
 
+/** Where `counterstep dev` keeps its ledgers by that configuration. @throws ConfigInvalid */
+export async function dataDirOf(config?: string): Promise<string> {
+  return dataDirIn(await loadConfig(config));
+}
+
+function dataDirIn(config: LocalConfig & { readonly folder: string }): string {
+  return resolve(config.folder, config.dataDir ?? DEFAULT_DATA_DIR);
+}
+
 export interface DevOptions {
   /** Path of the configuration file. Default: `counterstep.config.ts` (or `.js`, `.mjs`) here. */
   readonly config?: string;
@@ -141,7 +159,7 @@ export async function runDev(
   const log = options.log === undefined ? undefined : lineLog(options.log, Date.now);
   return openLocalPlane({
     ...config,
-    dataDir: options.dataDir ?? resolve(config.folder, config.dataDir ?? DEFAULT_DATA_DIR),
+    dataDir: options.dataDir ?? dataDirIn(config),
     port: options.port ?? config.port ?? DEFAULT_PORT,
     ...(log === undefined ? {} : { log }),
   });

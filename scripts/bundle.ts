@@ -32,7 +32,9 @@ export async function bundle(entry: string): Promise<Bundle> {
 function deployed(): BuildOptions {
   const { target, banner, mainFields, esbuildArgs = {} } = BUNDLING;
   if (target === undefined || banner === undefined || mainFields === undefined) {
-    throw new Error('infra/bundling.ts leaves out an option that is measured here: adapt this file');
+    throw new Error(
+      'infra/bundling.ts leaves out an option that is measured here: adapt this file',
+    );
   }
   const alias = [esbuildArgs['--alias'] ?? []].flat().map((pair): [string, string] => {
     const [name = '', path = ''] = String(pair).split('=');

@@ -41,15 +41,27 @@ export interface LedgerEvent {
   readonly answer?: string;
 }
 
-const POLL_MS = 50;
-const PATIENCE_MS = 40_000;
+export interface PlaneClientOptions {
+  /** Sent with every request: credentials. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default 50 ms. */
+  readonly pollMs?: number;
+  /** How long a saga may take to where it is waited for. Default 40 s. */
+  readonly patienceMs?: number;
+}
 
 /** Talks to the plane as any caller would. */
 export class PlaneClient {
   readonly url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #pollMs: number;
+  readonly #patienceMs: number;
 
-  constructor(url: string) {
+  constructor(url: string, options: PlaneClientOptions = {}) {
     this.url = url;
+    this.#headers = options.headers ?? {};
+    this.#pollMs = options.pollMs ?? 50;
+    this.#patienceMs = options.patienceMs ?? 40_000;
   }
 
   start(saga: string, key: string, input: unknown): Promise<Saga> {
@@ -88,14 +100,14 @@ export class PlaneClient {
 
   /** Waits until the saga satisfies `wanted`. @throws Error with its last state where it never does */
   async until(id: string, wanted: (saga: Saga) => boolean): Promise<Saga> {
-    const giveUpAt = Date.now() + PATIENCE_MS;
+    const giveUpAt = Date.now() + this.#patienceMs;
     for (;;) {
       const saga = await this.get(id);
       if (wanted(saga)) return saga;
       if (Date.now() > giveUpAt) {
         throw new Error(`saga ${id} is still "${saga.state}": look at its ledger`);
       }
-      await sleep(POLL_MS);
+      await sleep(this.#pollMs);
     }
   }
 
@@ -106,14 +118,14 @@ export class PlaneClient {
   }
 
   #get<T>(path: string): Promise<T> {
-    return this.#answer<T>(fetch(this.url + path));
+    return this.#answer<T>(fetch(this.url + path, { headers: this.#headers }));
   }
 
   #post<T>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {
     const init = {
       method: 'POST',
       body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', ...this.#headers, ...headers },
     };
     return this.#answer<T>(fetch(this.url + path, init));
   }

@@ -14,11 +14,11 @@ import { PlaneClient } from './plane-client.ts';
 const PLANE = fileURLToPath(new URL('./plane.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Everything a scenario touches: the plane and the outside systems, each in a process of its own. */
+/** Everything a scenario touches: the plane and the outside systems. */
 export interface World {
   readonly mail: MailSink;
   plane(): PlaneClient;
-  /** Kills the plane without warning and starts it again on the same data. */
+  /** Kills what runs for the plane without warning, and lets it go on over the same data. */
   killAndRestart(): Promise<void>;
   fault(request: FaultRequest): Promise<void>;
   mend(): Promise<void>;
@@ -26,24 +26,60 @@ export interface World {
   close(): Promise<void>;
 }
 
-interface RunningPlane {
-  readonly child: ChildProcess;
+/** A plane that serves the example sagas, wherever it runs. */
+export interface RunningPlane {
   readonly client: PlaneClient;
+  /** As in {@link World.killAndRestart}. Answers what runs from then on. */
+  killAndRestart(): Promise<RunningPlane>;
+  stop(): Promise<void>;
 }
 
-export async function openWorld(): Promise<World> {
+/** What the example sagas are told of the outside, by the names that their functions read. */
+export interface Addresses {
+  readonly PARTNERS_URL: string;
+  readonly SMTP_URL: string;
+}
+
+/** Brings a plane up. `folder` is its own, and gone when the world closes. */
+export type LaunchPlane = (addresses: Addresses, folder: string) => Promise<RunningPlane>;
+
+export interface WorldOptions {
+  /** Default: the local plane in a process of its own. */
+  readonly launch?: LaunchPlane;
+  /** Of the outside systems. Default: free ones. */
+  readonly ports?: { readonly partners: number; readonly mail: number };
+}
+
+/** Starts the outside systems, the partners in a process of their own, and a plane before them. */
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const { launch = localPlane, ports } = options;
   const folder = mkdtempSync(join(tmpdir(), 'counterstep-demo-'));
-  const mail = await startMailSink({ file: join(folder, 'mail.ndjson') });
-  const partners = await startPartners({ dataDir: join(folder, 'partners') });
-  const launch = (): Promise<RunningPlane> =>
-    startPlane(join(folder, 'plane'), { PARTNERS_URL: partners.url, SMTP_URL: mail.url });
-  let plane = await launch();
+  const mail = await startMailSink({
+    file: join(folder, 'mail.ndjson'),
+    ...(ports === undefined ? {} : { port: ports.mail }),
+  });
+  const partners = await startPartners({
+    dataDir: join(folder, 'partners'),
+    ...(ports === undefined ? {} : { port: ports.partners }),
+  });
+  const addresses = { PARTNERS_URL: partners.url, SMTP_URL: mail.url };
+  const stopOutside = async (): Promise<void> => {
+    await partners.stop();
+    await mail.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  let plane: RunningPlane;
+  try {
+    plane = await launch(addresses, join(folder, 'plane'));
+  } catch (error) {
+    await stopOutside();
+    throw error;
+  }
   return {
     mail,
     plane: () => plane.client,
     killAndRestart: async () => {
-      await end(plane.child, 'SIGKILL');
-      plane = await launch();
+      plane = await plane.killAndRestart();
     },
     fault: (request) => send(partners, 'POST', request),
     mend: () => send(partners, 'DELETE'),
@@ -52,24 +88,20 @@ export async function openWorld(): Promise<World> {
       return (await (await fetch(url)).json()) as SystemRecords;
     },
     close: async () => {
-      await end(plane.child, 'SIGTERM');
-      await partners.stop();
-      await mail.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await plane.stop();
+      await stopOutside();
     },
   };
 }
 
-async function startPlane(
-  dataDir: string,
-  environment: Record<string, string>,
-): Promise<RunningPlane> {
+/** The local plane in a process of its own, which is killed as a whole. */
+export async function localPlane(addresses: Addresses, dataDir: string): Promise<RunningPlane> {
   const child = spawn(
     process.execPath,
     ['--conditions=counterstep-source', '--import', 'tsx', PLANE, dataDir],
     {
       cwd: ROOT,
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...addresses },
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   );
@@ -79,7 +111,15 @@ async function startPlane(
     once(child, 'exit').then(() => undefined),
   ]);
   if (line === undefined) throw new Error('the plane did not come up');
-  return { child, client: new PlaneClient((JSON.parse(line) as { url: string }).url) };
+  const { url } = JSON.parse(line) as { url: string };
+  return {
+    client: new PlaneClient(url),
+    killAndRestart: async () => {
+      await end(child, 'SIGKILL');
+      return localPlane(addresses, dataDir);
+    },
+    stop: () => end(child, 'SIGTERM'),
+  };
 }
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

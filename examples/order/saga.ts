@@ -1,4 +1,4 @@
-import { defineSaga, sensitive } from 'counterstep';
+import { defineSaga, type SagaType, sensitive } from 'counterstep';
 import * as z from 'zod/mini';
 import {
   bookCourier,
@@ -25,53 +25,59 @@ const CEILING_MINOR = 600;
  * - the confirmation only reads. A courier that dropped the booking meanwhile is found here, and
  *   the order is undone.
  */
-export const order = defineSaga(
-  {
-    name: 'order',
-    version: '1',
-    input: z.object({
-      orderId: z.string(),
-      customerId: z.string(),
-      address: sensitive(z.string()),
-      sku: z.string(),
-      quantity: z.int(),
-      amountMinor: z.int(),
-      currency: z.string(),
-    }),
-    recovery: {
-      ceiling: { costMinor: CEILING_MINOR, currency: 'EUR' },
-      after: {
-        // Goods that a courier may still collect are not free for another customer.
-        inventory: ['courier'],
-        // Nor is the money given back for them. Once they are safe, both go side by side.
-        payment: ['courier'],
+export const order = orderOf('STANDARD');
+
+/** The same saga on a machine of either type. */
+export function orderOf(type: SagaType) {
+  return defineSaga(
+    {
+      name: 'order',
+      version: '1',
+      type,
+      input: z.object({
+        orderId: z.string(),
+        customerId: z.string(),
+        address: sensitive(z.string()),
+        sku: z.string(),
+        quantity: z.int(),
+        amountMinor: z.int(),
+        currency: z.string(),
+      }),
+      recovery: {
+        ceiling: { costMinor: CEILING_MINOR, currency: 'EUR' },
+        after: {
+          // Goods that a courier may still collect are not free for another customer.
+          inventory: ['courier'],
+          // Nor is the money given back for them. Once they are safe, both go side by side.
+          payment: ['courier'],
+        },
       },
     },
-  },
-  (saga) =>
-    saga
-      .step('customer', readCustomer, {
-        input: ({ input }) => ({ customerId: input.customerId }),
-      })
-      .step('inventory', reserveInventory, {
-        input: ({ input }) => ({
-          orderId: input.orderId,
-          sku: input.sku,
-          quantity: input.quantity,
+    (saga) =>
+      saga
+        .step('customer', readCustomer, {
+          input: ({ input }) => ({ customerId: input.customerId }),
+        })
+        .step('inventory', reserveInventory, {
+          input: ({ input }) => ({
+            orderId: input.orderId,
+            sku: input.sku,
+            quantity: input.quantity,
+          }),
+        })
+        .step('payment', chargePayment, {
+          input: ({ input, results }) => ({
+            orderId: input.orderId,
+            customerId: results.customer.customerId,
+            amountMinor: input.amountMinor,
+            currency: input.currency,
+          }),
+        })
+        .step('courier', bookCourier, {
+          input: ({ input }) => ({ orderId: input.orderId, address: input.address, parcels: 1 }),
+        })
+        .step('confirm', confirmBooking, {
+          input: ({ results }) => ({ bookingId: results.courier.bookingId }),
         }),
-      })
-      .step('payment', chargePayment, {
-        input: ({ input, results }) => ({
-          orderId: input.orderId,
-          customerId: results.customer.customerId,
-          amountMinor: input.amountMinor,
-          currency: input.currency,
-        }),
-      })
-      .step('courier', bookCourier, {
-        input: ({ input }) => ({ orderId: input.orderId, address: input.address, parcels: 1 }),
-      })
-      .step('confirm', confirmBooking, {
-        input: ({ results }) => ({ bookingId: results.courier.bookingId }),
-      }),
-);
+  );
+}

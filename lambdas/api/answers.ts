@@ -60,6 +60,7 @@ const TITLES: Readonly<Record<ProblemType, string>> = {
   'method-unknown': 'Unknown method',
   'ledger-damaged': 'Ledger damaged',
   'store-unavailable': 'Store unavailable',
+  'definition-unavailable': 'Saga definition not deployed',
   internal: 'Internal error',
 };
 
@@ -83,6 +84,7 @@ export function problemAnswer(
   return jsonAnswer(problem.status, view, {
     'content-type': 'application/problem+json',
     ...(until === undefined ? {} : { 'retry-after': String(Math.max(1, seconds)) }),
+    ...(problem.type === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}),
     ...headers,
   });
 }

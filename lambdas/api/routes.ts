@@ -47,6 +47,7 @@ export const ROUTES: readonly Route[] = [
       'content-type-unknown',
       'input-invalid',
       'key-reused',
+      'definition-unavailable',
     ],
     handle: async ({ service, principal, param, header, body }) => {
       const key = header(KEY_HEADER);
@@ -159,7 +160,13 @@ export const ROUTES: readonly Route[] = [
     parameters: id,
     body: { name: 'Resume', schema: resumeRequest, description: 'How.', required: false },
     answer: saga,
-    problems: ['saga-unknown', 'conflict', 'body-invalid', 'ledger-damaged'],
+    problems: [
+      'saga-unknown',
+      'conflict',
+      'body-invalid',
+      'ledger-damaged',
+      'definition-unavailable',
+    ],
     handle: async ({ service, principal, param, body }) =>
       jsonAnswer(200, await service.resume(principal, param('id'), await body())),
   },
@@ -228,7 +235,14 @@ export const ROUTES: readonly Route[] = [
       required: true,
     },
     answer: saga,
-    problems: ['review-unknown', 'conflict', 'body-invalid', 'decision-invalid', 'ledger-damaged'],
+    problems: [
+      'review-unknown',
+      'conflict',
+      'body-invalid',
+      'decision-invalid',
+      'ledger-damaged',
+      'definition-unavailable',
+    ],
     handle: async ({ service, principal, param, body }) =>
       jsonAnswer(200, await service.decide(principal, param('id'), await body())),
   },

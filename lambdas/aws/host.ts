@@ -41,7 +41,8 @@ export function awsHost(env: Environment, options: AwsHostOptions = {}): LambdaH
   return options.drives === undefined ? host : { ...host, drives: options.drives };
 }
 
-function tablesFrom(env: Environment): TableNames {
+/** @throws Error where a table's variable is missing, naming it */
+export function tablesFrom(env: Environment): TableNames {
   const named = (variable: string): string => {
     const name = env[variable];
     if (name !== undefined && name !== '') return name;

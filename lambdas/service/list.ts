@@ -92,6 +92,9 @@ function summaryView(saga: SagaSummary): SummaryView {
     ...(saga.reviewDeadlineAt === undefined
       ? {}
       : { reviewDeadlineAt: iso(saga.reviewDeadlineAt) }),
+    ...(saga.tampered === undefined
+      ? {}
+      : { tampered: { ...saga.tampered, at: iso(saga.tampered.at) } }),
     links: { self: sagaPath(saga.sagaId) },
   };
 }

@@ -19,6 +19,7 @@ export const PROBLEMS = {
   'method-unknown': 405,
   'ledger-damaged': 500,
   'store-unavailable': 503,
+  'definition-unavailable': 503,
   internal: 500,
 } as const;
 export type ProblemType = keyof typeof PROBLEMS;

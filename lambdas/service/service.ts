@@ -8,6 +8,7 @@ import type { SagaLedger } from '../runtime/saga-ledger.ts';
 import type { RawBody } from './body.ts';
 import { cancelSaga, eraseSaga, resumeSaga, suggest } from './change.ts';
 import { decideOn } from './decision.ts';
+import { reviewFor, sagaFor } from './discretion.ts';
 import { type ListQuery, listSagas } from './list.ts';
 import type { Parts } from './parts.ts';
 import type { Principal } from './principal.ts';
@@ -71,18 +72,18 @@ export class SagaService {
   }
 
   /** Role `starter`. The same key and body again is the same saga, marked `replayed`. */
-  start(
+  async start(
     principal: Principal,
     name: string,
     key: string | undefined,
     body: RawBody,
   ): Promise<SagaView> {
-    return startSaga(this.#parts, principal, name, key, body);
+    return sagaFor(principal, await startSaga(this.#parts, principal, name, key, body));
   }
 
-  /** Any role. */
-  get(principal: Principal, sagaId: string): Promise<SagaView> {
-    return getSaga(this.#parts, principal, sagaId);
+  /** Any role; what a provider answered is shown to `reviewer`, `operator` and `auditor`. */
+  async get(principal: Principal, sagaId: string): Promise<SagaView> {
+    return sagaFor(principal, await getSaga(this.#parts, principal, sagaId));
   }
 
   /** Any role. Oldest first. */
@@ -111,8 +112,8 @@ export class SagaService {
   }
 
   /** Role `starter` or `operator`. Body: `{ reason }`. */
-  cancel(principal: Principal, sagaId: string, body: RawBody): Promise<SagaView> {
-    return cancelSaga(this.#parts, principal, sagaId, body);
+  async cancel(principal: Principal, sagaId: string, body: RawBody): Promise<SagaView> {
+    return sagaFor(principal, await cancelSaga(this.#parts, principal, sagaId, body));
   }
 
   /** Role `operator`. Body: `{ machine?: 'latest', note? }`; an empty one counts as `{}`. */
@@ -121,8 +122,8 @@ export class SagaService {
   }
 
   /** Role `starter`, `reviewer` or `operator`. Body: any I-JSON. */
-  suggest(principal: Principal, sagaId: string, body: RawBody): Promise<SagaView> {
-    return suggest(this.#parts, principal, sagaId, body);
+  async suggest(principal: Principal, sagaId: string, body: RawBody): Promise<SagaView> {
+    return sagaFor(principal, await suggest(this.#parts, principal, sagaId, body));
   }
 
   /** Role `operator`. Body: `{ reason }`. Safe to repeat. */
@@ -131,13 +132,14 @@ export class SagaService {
   }
 
   /** Any role. */
-  listReviews(principal: Principal, query: ReviewQuery): Promise<ReviewPageView> {
-    return listReviews(this.#parts, principal, query);
+  async listReviews(principal: Principal, query: ReviewQuery): Promise<ReviewPageView> {
+    const page = await listReviews(this.#parts, principal, query);
+    return { ...page, reviews: page.reviews.map((review) => reviewFor(principal, review)) };
   }
 
   /** Any role; advice is shown to `reviewer` and `operator`. */
-  getReview(principal: Principal, review: string): Promise<ReviewView> {
-    return getReview(this.#parts, principal, review);
+  async getReview(principal: Principal, review: string): Promise<ReviewView> {
+    return reviewFor(principal, await getReview(this.#parts, principal, review));
   }
 
   /** Role `reviewer`. Body: a decision (`requests.ts`). Answers the saga. */

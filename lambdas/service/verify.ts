@@ -3,6 +3,7 @@ import { type Anchor, type Verdict, verifyChain } from '../../statemachines/ledg
 import type { SagaEvent } from '../../statemachines/rules/events.ts';
 import { wasFinal } from '../../statemachines/rules/evolve.ts';
 import type { LedgerId, LedgerRecord } from '../ports/ledger-store.ts';
+import type { Tampering } from '../ports/saga-index.ts';
 import { demand, ledgerIdOf, type Parts, sagaUnknown } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { iso, type VerificationView } from './wire.ts';
@@ -28,13 +29,17 @@ export async function verifySaga(
   if (verdict.kind === 'invalid' && verdict.problem === 'cut_tail')
     verdict = await verdictOn(parts, id);
   const checkedAt = iso(parts.host.clock.now());
+  const { tampered } = verdict;
+  // A chain that was mended verifies again; that somebody touched it stays known.
+  const marked = tampered === undefined ? {} : { tampered: { ...tampered, at: iso(tampered.at) } };
   switch (verdict.kind) {
     case 'absent':
       throw sagaUnknown();
     case 'valid': {
       const { seq, hash, events } = verdict;
       const checkedAgainst = [...verdict.checkedAgainst];
-      return { sagaId, verdict: 'valid', checkedAt, head: { seq, hash }, events, checkedAgainst };
+      const head = { seq, hash };
+      return { sagaId, verdict: 'valid', checkedAt, head, events, checkedAgainst, ...marked };
     }
     case 'invalid':
       return {
@@ -46,23 +51,30 @@ export async function verifySaga(
         seq: verdict.seq,
         explanation: verdict.explanation,
         checkedAgainst: verdict.anchors,
+        ...marked,
       };
   }
 }
 
-type Held = Verdict & { readonly anchors: string[] };
+type Held = Verdict & { readonly anchors: string[]; readonly tampered?: Tampering };
 
 /** Anchors are read before the records: a ledger only grows. */
 async function verdictOn(parts: Parts, id: LedgerId): Promise<Held> {
   const anchors: Anchor[] = [];
   const noted = await parts.index.head(id.tenant, id.sagaId);
   if (noted !== undefined) {
-    anchors.push({ name: 'projection', exists: true, seq: noted.seq, hash: noted.hash });
+    const { seq, hash } = noted;
+    const known = hash === undefined ? { seq } : { seq, hash };
+    anchors.push({ name: 'projection', exists: true, ...known });
   }
   const registered = await isRegistered(parts, id);
   if (registered !== undefined) anchors.push({ name: 'registry', registered });
   const records = await parts.host.stores.ledger.read(id);
-  return { ...verifyChain(id, records, anchors), anchors: anchors.map((anchor) => anchor.name) };
+  return {
+    ...verifyChain(id, records, anchors),
+    anchors: anchors.map((anchor) => anchor.name),
+    ...(noted?.tampered === undefined ? {} : { tampered: noted.tampered }),
+  };
 }
 
 /**

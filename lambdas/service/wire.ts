@@ -9,6 +9,7 @@ import {
   SAGA_STATES,
 } from '../../statemachines/rules/events.ts';
 import { STANDINGS } from '../../statemachines/rules/standing.ts';
+import { TAMPERING_KINDS } from '../ports/saga-index.ts';
 
 /**
  * What the API answers, as schemas: the types of this folder and the OpenAPI document both follow
@@ -134,6 +135,17 @@ export const sagaSchema = z.object({
 });
 export type SagaView = z.infer<typeof sagaSchema>;
 
+const tamperingSchema = z.object({
+  seq: count.check(z.describe('The first record that was changed or removed.')),
+  at: time,
+  found: z.enum(TAMPERING_KINDS),
+});
+const tampered = z.optional(
+  tamperingSchema.check(
+    z.describe('Somebody changed or removed records of this ledger, whatever it looks like now.'),
+  ),
+);
+
 export const summarySchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -144,6 +156,7 @@ export const summarySchema = z.object({
   review: z.optional(z.string()),
   reviewReason: z.optional(z.string()),
   reviewDeadlineAt: z.optional(time),
+  tampered,
   links: z.object({ self: z.string() }),
 });
 export type SummaryView = z.infer<typeof summarySchema>;
@@ -184,6 +197,7 @@ export const verificationSchema = z.object({
   checkedAgainst: z.array(
     z.string().check(z.describe('What the chain was held against, beside itself.')),
   ),
+  tampered,
 });
 export type VerificationView = z.infer<typeof verificationSchema>;
 

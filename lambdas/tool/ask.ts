@@ -1,9 +1,10 @@
 import { RECONCILE_LIMIT_MS } from '../../statemachines/asl/timeouts.ts';
 import type { ExternalIds, StepClaimed } from '../../statemachines/rules/events.ts';
 import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
-import { type Answer, answerKind } from './answers.ts';
+import { answerKind } from './answers.ts';
 import { callOf, commitOf, type Job } from './attempt.ts';
 import { runUntil } from './deadline.ts';
+import { keptPending } from './kept.ts';
 
 export type ProviderAnswer =
   | { readonly kind: 'committed'; readonly value: unknown }
@@ -90,12 +91,7 @@ export async function askProvider(
   if (kind === 'absent' || kind === 'unknown') return { kind };
   if (kind === 'committed') return { kind: 'committed', value: ran.value };
   if (kind === 'pending') {
-    const answer = ran.value as Extract<Answer<unknown>, { askAgainInMs?: number }>;
-    return {
-      kind: 'pending',
-      ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
-      ...(answer.askAgainInMs === undefined ? {} : { askAgainInMs: answer.askAgainInMs }),
-    };
+    return { kind: 'pending', ...keptPending(ran.value) };
   }
   log.error('reconcile answered none of committed, pending, absent, unknown: read as unknown', {
     step: job.request.step,

@@ -14,6 +14,7 @@ import { askProvider } from './ask.ts';
 import { runUntil } from './deadline.ts';
 import { type Classified, classify } from './failures.ts';
 import type { Call, ImplementedTool } from './implementation.ts';
+import { keptCost, keptIds, keptPending, keptWish } from './kept.ts';
 import type { Invocation, ToolRequest } from './request.ts';
 import { commitValues } from './values.ts';
 
@@ -29,6 +30,9 @@ export interface Job {
   readonly claimed: SagaEvent & StepClaimed;
   readonly args: unknown;
 }
+
+/** Codes are names for rules and reports; some providers answer a sentence in their place. */
+const MAX_CODE_LENGTH = 100;
 
 /** A call that starts with less than this share of its time left would only be cut off. */
 const LEAST_SHARE = 0.5;
@@ -108,15 +112,13 @@ async function answered(
 ): Promise<'done' | 'again'> {
   const kind = answerKind(value);
   if (kind === 'pending') {
-    const answer = value as Extract<Answer<unknown>, { askAgainInMs?: number }>;
     await write(job, {
       kind: 'reconcile',
       ...nameOf(job),
       answer: 'pending',
       via: 'call',
       call: job.call,
-      ...(answer.externalIds === undefined ? {} : { externalIds: answer.externalIds }),
-      ...(answer.askAgainInMs === undefined ? {} : { askAgainInMs: answer.askAgainInMs }),
+      ...keptPending(value),
     });
     return 'again';
   }
@@ -140,23 +142,18 @@ export async function commitOf(
       ? (value as Extract<Answer<unknown>, { output: unknown }>)
       : undefined;
   const output = details === undefined ? value : details.output;
+  const given = details?.externalIds;
   const values =
     job.action === 'forward'
-      ? await commitValues(
-          host.stores,
-          request,
-          tool.contract,
-          job.args,
-          output,
-          details?.externalIds,
-        )
-      : { result: null, undo: null, externalIds: details?.externalIds ?? {} };
+      ? await commitValues(host.stores, request, tool.contract, job.args, output, given)
+      : { result: null, undo: null, externalIds: keptIds(given) };
+  const cost = keptCost(details?.cost);
   return {
     kind: 'commit',
     ...nameOf(job),
     via,
     ...values,
-    ...(details?.cost === undefined ? {} : { cost: details.cost }),
+    ...(cost === undefined ? {} : { cost }),
   };
 }
 
@@ -166,7 +163,12 @@ async function failed(
   raw: Classified,
   log: Log,
 ): Promise<'done' | 'again'> {
-  const failure = { ...raw, message: redacted(job, raw.message) };
+  const secrets = secretsOf(job);
+  const failure = {
+    ...raw,
+    code: redactText(String(raw.code), { secrets, maxLength: MAX_CODE_LENGTH }),
+    message: redactText(String(raw.message), { secrets }),
+  };
   log.warn('call failed', { failure: failure.failure, code: failure.code });
   if (failure.failure !== 'ambiguous') return fail(job, state, failure);
   return inDoubt(job, failure);
@@ -237,11 +239,7 @@ function pause(job: Job, state: SagaState, failure: Classified): number {
   const longest = spent < job.call.retry.maxAttempts ? maxBackoffMs : MAX_IDLE_PAUSE_MS;
   const full = Math.min(longest, backoffMs * 2 ** Math.min(30, Math.max(0, spent - 1)));
   const jittered = full / 2 + (full / 2) * job.host.entropy.fraction();
-  return Math.round(Math.max(jittered, failure.retryAfterMs ?? 0));
-}
-
-function redacted(job: Job, message: string): string {
-  return redactText(message, { secrets: secretsOf(job) });
+  return Math.round(Math.max(jittered, keptWish(failure.retryAfterMs) ?? 0));
 }
 
 /** What the contract marks as sensitive in the arguments that were sent. */

@@ -11,6 +11,7 @@ import { StoreUnavailable } from '../ports/ledger-store.ts';
 import { PayloadTooLarge } from '../ports/payload-store.ts';
 import type { Stores } from '../ports/stores.ts';
 import { fetchStored, keep, keepWhole, PayloadGone } from '../runtime/values.ts';
+import { keptIds } from './kept.ts';
 
 /** Arguments that cannot be had: a terminal fact, or a person's matter where the data is gone. */
 export class ArgumentsRefused extends Error {
@@ -145,23 +146,38 @@ export async function commitValues(
   output: unknown,
   given: ExternalIds | undefined,
 ): Promise<CommitValues> {
-  const parsed = safeParse(tool.output, output);
-  const value = parsed.success ? parsed.data : output;
-  const kept = await keepResult(
-    stores,
-    id,
-    tool,
-    parsed.success ? storable(tool.output, output, value) : output,
-  );
-  const defect = parsed.success
-    ? kept.defect
-    : { code: 'output_deviates', message: deviation(parsed.error.issues) };
+  const read = readOutput(tool, output);
+  const kept = await keepResult(stores, id, tool, read.stored);
+  const defect = read.defect ?? kept.defect;
   return {
     result: kept.result,
-    undo: await undoArguments(stores, id, tool, args, value),
-    externalIds: given ?? externalIds(tool, args, value),
+    undo: await undoArguments(stores, id, tool, args, read.value),
+    externalIds: keptIds(given ?? externalIds(tool, args, read.value)),
     ...(defect === undefined ? {} : { defect }),
   };
+}
+
+/** The answer as its schema reads it. A schema that throws makes it unusable, as one that refuses it. */
+function readOutput(
+  tool: AnyTool,
+  output: unknown,
+): {
+  readonly value: unknown;
+  readonly stored: unknown;
+  readonly defect?: StepCommitted['defect'];
+} {
+  const unread = { value: output, stored: output };
+  const code = 'output_deviates';
+  try {
+    const parsed = safeParse(tool.output, output);
+    if (!parsed.success) {
+      return { ...unread, defect: { code, message: deviation(parsed.error.issues) } };
+    }
+    return { value: parsed.data, stored: storable(tool.output, output, parsed.data) };
+  } catch (error) {
+    const name = error instanceof Error ? error.name : `a thrown ${typeof error}`;
+    return { ...unread, defect: { code, message: `the output schema itself failed with ${name}` } };
+  }
 }
 
 async function keepResult(

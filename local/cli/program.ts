@@ -8,6 +8,7 @@ import { addRead } from './read.ts';
 import { addRegistry } from './registry.ts';
 import { addReview } from './review.ts';
 import { addStart } from './start.ts';
+import { addToken } from './token.ts';
 import { addVerify } from './verify.ts';
 
 export function buildProgram(): Command {
@@ -29,6 +30,7 @@ export function buildProgram(): Command {
   addReview(program);
   addChange(program);
   addRegistry(program);
+  addToken(program);
   return program;
 }
 

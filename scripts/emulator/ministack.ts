@@ -25,6 +25,7 @@ export interface EmulatorOptions {
 }
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
+const LAUNCH = join(import.meta.dirname, 'launch.py');
 const PATIENCE_MS = 60_000;
 const POLL_MS = 100;
 
@@ -42,7 +43,7 @@ export async function startMinistack(options: EmulatorOptions = {}): Promise<Emu
   mkdirSync(CACHE, { recursive: true });
   const logFile = join(CACHE, `ministack-${port}.log`);
   const log = openSync(logFile, 'w');
-  const child = spawn(python, ['-m', 'ministack'], {
+  const child = spawn(python, [LAUNCH], {
     env: { ...inherited(), ...settings(port, folder) },
     // Its own group: the Lambda processes it starts end with it, even where it dies first.
     detached: true,

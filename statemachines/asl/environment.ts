@@ -7,3 +7,9 @@ export const TABLE_VARIABLES = {
   payloads: 'COUNTERSTEP_PAYLOAD_TABLE',
   coordination: 'COUNTERSTEP_COORDINATION_TABLE',
 } as const;
+
+/** Name or ARN of the bus that the outbox publishes to. */
+export const EVENT_BUS_VARIABLE = 'COUNTERSTEP_EVENT_BUS';
+
+/** `source` of every event on that bus. */
+export const EVENT_SOURCE = 'counterstep';

@@ -164,7 +164,8 @@ function availability(
   if (action.retryAt !== undefined && now < action.retryAt) {
     return reject({ reason: 'backoff', until: action.retryAt });
   }
-  if (action.spent >= budgetOf(call, command.step, command.action)) {
+  const asking = action.status === 'waiting';
+  if (!asking && action.spent >= budgetOf(call, command.step, command.action)) {
     return reject({ reason: 'attempts_spent' });
   }
   if (

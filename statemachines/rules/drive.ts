@@ -180,7 +180,8 @@ export function unaskable(
   if (call === undefined || !isUnresolved(action) || isLive(action, now)) return false;
   const path = doubtPath(action, call, now, mayResend);
   if (path.kind === 'hold') return true;
-  return path.kind === 'resend' && action.spent >= call.retry.maxAttempts;
+  const asking = action.status === 'waiting';
+  return path.kind === 'resend' && !asking && action.spent >= call.retry.maxAttempts;
 }
 
 /** No try is left for the forward call, and it surely did nothing. A call that only reads never does. */

@@ -19,14 +19,15 @@ export function claimed(state: SagaState, event: SagaEvent & StepClaimed): SagaS
     ...current,
     status: 'running',
     attempts: event.attempt,
-    spent: current.spent + 1,
+    // Sent again to a provider that answered "pending", it is a question, and no try is spent on it.
+    spent: current.status === 'waiting' ? current.spent : current.spent + 1,
     round: event.round,
     roundSince: current.round === event.round ? (current.roundSince ?? event.at) : event.at,
     suspectUntil: current.round === event.round ? suspectUntil(current) : undefined,
     args: event.args ?? current.args,
     retryAt: undefined,
     askAt: undefined,
-    asks: 0,
+    asks: current.status === 'waiting' ? current.asks : 0,
     attempt: {
       number: event.attempt,
       nonce: event.attemptNonce,

@@ -20,7 +20,9 @@ it('carries any script in ASCII lines of at most 76 characters, and loses nothin
   expect(words.map((word) => Buffer.from(word, 'base64').toString()).join('')).toBe(subject);
   const bytes = body
     .replaceAll('=\r\n', '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
   expect(Buffer.from(bytes, 'latin1').toString()).toBe(`${'ü'.repeat(100)}=`);
 });
 

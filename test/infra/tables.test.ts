@@ -54,12 +54,14 @@ describe('tables', () => {
     }
   });
 
-  test('only the ledger has a stream, of what was written', () => {
+  test('only the ledger has a stream, with what stood there before', () => {
     const streams = ofType(resources, 'AWS::DynamoDB::Table').filter(
       ([, table]) => table.Properties.StreamSpecification !== undefined,
     );
     expect(streams.map(([id]) => id)).toEqual([idOf(resources, 'AWS::DynamoDB::Table', LEDGER)]);
-    expect(streams[0]?.[1].Properties.StreamSpecification).toEqual({ StreamViewType: 'NEW_IMAGE' });
+    expect(streams[0]?.[1].Properties.StreamSpecification).toEqual({
+      StreamViewType: 'NEW_AND_OLD_IMAGES',
+    });
   });
 
   test('the ledger’s own policy denies every rewrite to everyone', () => {

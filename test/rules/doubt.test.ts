@@ -148,6 +148,32 @@ describe('a call whose outcome nobody knows', () => {
   });
 });
 
+describe('a provider that settles later and cannot be asked', () => {
+  it('is asked by sending again, at growing pauses, which costs no tries, until patience ends', () => {
+    const rules = one({ maxAttempts: 1, pendingForMs: 20_000 });
+    const pauses: number[] = [];
+    rules.does(rules.claim('a'));
+    for (;;) {
+      rules.does(rules.told('a', 'pending', 'forward', { via: 'call' }));
+      const askAt = rules.state.steps.get('a')?.forward.askAt ?? 0;
+      pauses.push(askAt - rules.now);
+      rules.now = askAt;
+      const claim = rules.claim('a');
+      if (rules.asks(claim).kind !== 'append') break;
+      rules.does(claim);
+    }
+    expect(pauses.slice(0, 5)).toEqual([100, 200, 400, 800, 1_600]);
+    expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThanOrEqual(20_000);
+    expect(rules.refuses(rules.claim('a'))).toEqual({ reason: 'held' });
+    rules.does(rules.assess());
+    expect(rules.last).toMatchObject({ type: 'review_opened', reason: 'pending_too_long' });
+    const keys = rules.events.flatMap((event) =>
+      event.type === 'step_claimed' ? [event.key] : [],
+    );
+    expect(new Set(keys).size).toBe(1);
+  });
+});
+
 describe('a provider that forgets keys', () => {
   it.each([
     ['can be asked instead', true, 'in_doubt', 'lookup'],

@@ -1,4 +1,4 @@
-import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
+import type { LedgerId, LedgerRecord } from '../../lambdas/ports/ledger-store.ts';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { Stores } from '../../lambdas/ports/stores.ts';
 import { startSaga } from '../../lambdas/service/start.ts';
@@ -42,6 +42,8 @@ export class VirtualPlane {
   readonly #faulty: Stores;
   #process: VirtualProcess | undefined;
   #engine: Engine | undefined;
+  /** Asked after every turn, so the last event is read once. */
+  #looked: { readonly record: LedgerRecord; readonly event: SagaEvent } | undefined;
   /** Processes started so far. */
   generations = 0;
 
@@ -156,7 +158,8 @@ export class VirtualPlane {
   rests(id: LedgerId, finalOnly = false): boolean {
     const last = this.stores.held.ledgers.get(`${id.tenant}/${id.sagaId}`)?.at(-1);
     if (last === undefined) return false;
-    const event = openRecord(last);
+    if (last !== this.#looked?.record) this.#looked = { record: last, event: openRecord(last) };
+    const { event } = this.#looked;
     return (
       FINAL_STATES.includes(event.state) ||
       (!finalOnly && event.state === 'needs_review' && event.drive === 'parked')

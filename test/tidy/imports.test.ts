@@ -18,7 +18,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   // The only two places that know the AWS SDK.
   'lambdas/aws/': {
     folders: ['lambdas/', 'statemachines/'],
-    packages: ['@aws-sdk/', '@aws-lambda-powertools/', 'jose', 'node:', 'zod/mini'],
+    packages: ['@aws-sdk/', '@aws-lambda-powertools/', 'node:', 'zod/mini'],
   },
   'lambdas/stores/dynamodb/': {
     folders: ['lambdas/', 'statemachines/'],
@@ -44,7 +44,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'local/': {
     folders: ['local/', 'lambdas/', 'statemachines/'],
-    packages: ['@hono/node-server', 'aws-local-stepfunctions', 'commander', 'tsx', 'node:'],
+    packages: ['@hono/node-server', 'aws-local-stepfunctions', 'commander', 'jose', 'tsx', 'node:'],
   },
   'bin/': { folders: [], packages: ['node:'] },
   // Written as users write: by the names the package exports.
@@ -60,13 +60,13 @@ const RULES: Readonly<Record<string, Rule>> = {
     ].concat(['zod', 'node:']),
   },
   'bench/': {
-    folders: ['bench/', 'local/', 'lambdas/', 'statemachines/'],
+    folders: ['bench/', 'scripts/', 'local/', 'lambdas/', 'statemachines/'],
     packages: ['counterstep', 'lmdb', 'zod/mini', 'node:'],
   },
   // In `packed/` the package is used as installed.
   'scripts/': {
-    folders: ['scripts/'],
-    packages: ['counterstep', 'aws-cdk-lib', 'zod/mini', 'node:'],
+    folders: ['scripts/', 'bench/', 'infra/'],
+    packages: ['counterstep', 'aws-cdk-lib', 'esbuild', 'zod/mini', 'node:'],
   },
 };
 

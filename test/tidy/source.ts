@@ -3,15 +3,13 @@ import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Made by tools, or kept outside version control. */
+/** Made by tools: what version control leaves out, its own folder, and the lock file. */
 const NOT_OURS = new Set([
-  '.counterstep',
   '.git',
-  'cdk.out',
-  'coverage',
-  'dist',
-  'node_modules',
   'package-lock.json',
+  ...readFileSync(join(ROOT, '.gitignore'), 'utf8')
+    .split('\n')
+    .map((line) => line.replace(/\/$/, '')),
 ]);
 
 /** One piece of text that is not code. */

@@ -1,15 +1,10 @@
-import {
-  type AttributeValue,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  PutItemCommand,
-  QueryCommand,
-} from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { sha256Hex } from '../../../statemachines/ledger/hash.ts';
 import type { Registry } from '../../ports/registry.ts';
 import { ledgerKey } from '../checks.ts';
-import { cursorAfter, type DueRange, dueRange, entryAt, positionOf } from '../due-order.ts';
+import { cursorAfter, dueRange, entryAt, positionOf } from '../due-order.ts';
 import { answered } from './errors.ts';
+import { sortedItems } from './sorted-partitions.ts';
 import { checkedTableName } from './tables.ts';
 
 /**
@@ -43,85 +38,28 @@ export function dynamoRegistry(client: DynamoDBClient, tableName: string): Regis
     async due(untilMs, limit, cursor) {
       const range = dueRange(untilMs, limit, cursor);
       if (range.from >= range.to) return { entries: [] };
-      const shards = Array.from({ length: REGISTRY_SHARDS }, (_, shard) =>
-        openShard(client, TableName, shard, range),
-      );
+      const found = sortedItems({
+        client,
+        table: TableName,
+        partitions: Array.from({ length: REGISTRY_SHARDS }, (_, shard) => partition(shard)),
+        from: range.from,
+        // Positions behind the range's last moment begin with later digits, so `to` itself,
+        // which is no position, may be included.
+        to: range.to,
+        pageSize: Math.ceil(limit / REGISTRY_SHARDS) + SPARE,
+        doing: 'reading the registry',
+      });
       const page: string[] = [];
-      for (;;) {
-        await Promise.all(shards.map((shard) => shard.fill()));
-        const oldest = shards.reduce((a, b) => (before(b.first(), a.first()) ? b : a));
-        const position = oldest.first();
+      for await (const { sk } of found) {
         const last = page.at(-1);
-        if (position === undefined) return { entries: page.map(entryAt) };
         if (page.length === limit && last !== undefined) {
           return { entries: page.map(entryAt), cursor: cursorAfter(last) };
         }
-        page.push(position);
-        oldest.shift();
+        if (sk?.S !== undefined) page.push(sk.S);
       }
+      return { entries: page.map(entryAt) };
     },
   };
-}
-
-interface Shard {
-  /** Reads the next page where the last one is used up. */
-  fill(): Promise<void>;
-  first(): string | undefined;
-  shift(): void;
-}
-
-function openShard(
-  client: DynamoDBClient,
-  TableName: string,
-  shard: number,
-  range: DueRange,
-): Shard {
-  let page: string[] = [];
-  let at = 0;
-  let next: Record<string, AttributeValue> | undefined;
-  let ended = false;
-
-  const read = async (): Promise<void> => {
-    const answer = await answered('reading the registry', () =>
-      client.send(
-        new QueryCommand({
-          TableName,
-          ConsistentRead: true,
-          // Positions behind the range's last moment begin with later digits, so `to` itself,
-          // which is no position, may be included.
-          KeyConditionExpression: 'pk = :shard AND sk BETWEEN :from AND :to',
-          ExpressionAttributeValues: {
-            ':shard': { S: partition(shard) },
-            ':from': { S: range.from },
-            ':to': { S: range.to },
-          },
-          ProjectionExpression: 'sk',
-          Limit: Math.ceil(range.limit / REGISTRY_SHARDS) + SPARE,
-          ...(next === undefined ? {} : { ExclusiveStartKey: next }),
-        }),
-      ),
-    );
-    page = (answer.Items ?? []).flatMap((item) => (item.sk?.S === undefined ? [] : [item.sk.S]));
-    at = 0;
-    next = answer.LastEvaluatedKey;
-    ended = next === undefined;
-  };
-
-  return {
-    async fill() {
-      while (at >= page.length && !ended) await read();
-    },
-    first: () => page[at],
-    shift() {
-      at += 1;
-    },
-  };
-}
-
-/** By bytes, as DynamoDB orders; `undefined` comes last. */
-function before(a: string | undefined, b: string | undefined): boolean {
-  if (a === undefined || b === undefined) return a !== undefined;
-  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }
 
 function shardOf(ledger: string): number {

@@ -45,16 +45,25 @@ export interface Call {
 /** Answers a state's calls. Throwing fails the try, with whatever was thrown. */
 export type Answer = (call: Call) => unknown;
 
+/** What both interpreters tell of an execution. */
 export interface Run {
   /** States whose function was called, one entry for each try. */
   readonly calls: readonly Call[];
   readonly tried: readonly string[];
   readonly entered: readonly string[];
-  /** The error names that let a catch act, by state. */
-  readonly caught: Readonly<Record<string, string>>;
   readonly end:
     | { readonly kind: 'succeeded'; readonly output: unknown }
     | { readonly kind: 'failed'; readonly error: string };
+}
+
+export type RunMachine = (
+  machine: StateMachine,
+  answers?: Readonly<Record<string, Answer>>,
+) => Promise<Run>;
+
+interface LocalRun extends Run {
+  /** The error names that let a catch act, by state. */
+  readonly caught: Readonly<Record<string, string>>;
 }
 
 /** The ids every drive of these tests has. */
@@ -76,7 +85,7 @@ const HAPPY: Readonly<Record<string, unknown>> = {
 export async function run(
   machine: StateMachine,
   answers: Readonly<Record<string, Answer>> = {},
-): Promise<Run> {
+): Promise<LocalRun> {
   const calls: Call[] = [];
   const tasks = tasksIn(machine.States);
   const handlers = tasks.map((state) => [
@@ -114,7 +123,7 @@ export async function run(
 }
 
 /** Lambda turns whatever was thrown into an error with a name. */
-async function answerLikeLambda(answer: Answer | undefined, call: Call): Promise<unknown> {
+export async function answerLikeLambda(answer: Answer | undefined, call: Call): Promise<unknown> {
   try {
     return answer === undefined ? HAPPY[call.state] : await answer(call);
   } catch (thrown) {
@@ -125,7 +134,7 @@ async function answerLikeLambda(answer: Answer | undefined, call: Call): Promise
 
 async function history(
   events: AsyncIterable<{ type: string; state?: { name: string }; catch?: unknown }>,
-): Promise<Pick<Run, 'entered' | 'caught'>> {
+): Promise<Pick<LocalRun, 'entered' | 'caught'>> {
   const entered: string[] = [];
   const caught: Record<string, string> = {};
   for await (const event of events) {
@@ -158,3 +167,6 @@ export function throwing(name: string): Answer {
     throw named(name);
   };
 }
+
+/** A call that outlasts its Task. Where no clock runs it is the error that follows. */
+export const timingOut: Answer = Object.assign(throwing('States.Timeout'), { timesOut: true });

@@ -1,0 +1,8 @@
+import { apiHandler } from 'counterstep/lambda';
+import { sagaType } from './environment.ts';
+import { orderOf } from './order/saga.ts';
+import { refundOf } from './refund/saga.ts';
+
+const type = sagaType();
+
+export const handler = apiHandler({ sagas: [refundOf(type), orderOf(type)] });

@@ -1,0 +1,139 @@
+import { Duration, Lazy, Stack } from 'aws-cdk-lib';
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { Construct } from 'constructs';
+import type { Access } from '../statemachines/access.ts';
+import { API_VARIABLES, type ClaimNames } from '../statemachines/asl/api-environment.ts';
+import {
+  accessList,
+  claimProblems,
+  environmentProblems,
+  type Grant,
+  grantProblems,
+  machineList,
+} from './api-settings.ts';
+import { type FunctionSettings, type SagaFunctionProps, sagaFunction } from './functions.ts';
+import {
+  grantAppend,
+  grantDrives,
+  grantErasure,
+  grantPayloads,
+  grantProjection,
+  grantRegistry,
+} from './grants.ts';
+import { type HttpFrontProps, iamFront, type JwtFrontProps, jwtFront } from './http-front.ts';
+import { refuse } from './problems.ts';
+import type { Saga } from './saga.ts';
+
+export interface SagaApiOptions {
+  /** The file whose `handler` is `apiHandler({ sagas: [...] })`. */
+  readonly entry: string;
+  /** The API for services and agents, called with IAM credentials. It is always there. */
+  readonly iam?: HttpFrontProps;
+  /** The API for people. Default: there is none. */
+  readonly jwt?: JwtFrontProps;
+  /** Of the function, beside what the plane gives all its functions. */
+  readonly functionProps?: SagaFunctionProps;
+}
+
+/** What a plane adds to the options. */
+export interface SagaApiProps extends SagaApiOptions {
+  readonly settings: FunctionSettings;
+  readonly machinePrefix: string;
+  /** Read when everything is declared. */
+  sagas(): Iterable<Saga>;
+}
+
+/** An integration ends after 29 s; the function, its cold start included, answers before. */
+const TIMEOUT = Duration.seconds(26);
+
+const PLACE = 'the function behind the API (plane.api)';
+
+/**
+ * The HTTP API of a plane: one function, and before it an HTTP API for each kind of authorisation, since
+ * a route has only one kind. The function learns from the gateway who calls, and nothing from the caller.
+ */
+export class SagaApi extends Construct {
+  readonly function: NodejsFunction;
+  /** For services and agents. */
+  readonly iamApi: HttpApi;
+  /** For people, where there is a `jwt`. */
+  readonly jwtApi: HttpApi | undefined;
+  readonly #grants: Grant[] = [];
+
+  constructor(scope: Construct, id: string, props: SagaApiProps) {
+    super(scope, id);
+    const { jwt, iam = {}, settings } = props;
+    const claims = {
+      tenant: jwt?.tenantClaim ?? 'tenant',
+      roles: jwt?.rolesClaim ?? 'roles',
+    };
+    if (jwt !== undefined) refuse(claimProblems(claims, jwt.audience));
+    this.function = this.#function(props, jwt === undefined ? undefined : claims);
+    const parts = { fn: this.function, settings };
+    this.iamApi = iamFront(new Construct(this, 'Iam'), parts, iam);
+    this.jwtApi = jwt === undefined ? undefined : jwtFront(new Construct(this, 'Jwt'), parts, jwt);
+    this.node.addValidation({
+      validate: () =>
+        environmentProblems(PLACE, this.function).map(
+          ({ place, problem, remedy }) => `${place}: ${problem}. ${remedy}.`,
+        ),
+    });
+  }
+
+  /**
+   * Lets a role call the API for services and agents, for one tenant. The mapping is part of the
+   * deployed function's settings, which the function cannot change.
+   * @throws DeploymentError where the role has access already, or tenant or roles cannot be used
+   */
+  grantAccess(role: IRole, access: Access): void {
+    const grant = { role, access };
+    refuse(grantProblems(`the access of role "${role.node.path}"`, this.#grants, grant));
+    this.#grants.push(grant);
+    role.addToPrincipalPolicy(
+      new PolicyStatement({
+        sid: 'CallSagas',
+        actions: ['execute-api:Invoke'],
+        resources: [
+          Stack.of(this).formatArn({
+            service: 'execute-api',
+            resource: this.iamApi.apiId,
+            resourceName: '*',
+          }),
+        ],
+      }),
+    );
+  }
+
+  #function(props: SagaApiProps, claims: ClaimNames | undefined): NodejsFunction {
+    const { settings, entry, functionProps, machinePrefix } = props;
+    const { ledger, payloads, coordination } = settings.tables;
+    const fn = sagaFunction(new Construct(this, 'Handler'), settings, {
+      service: 'api',
+      place: PLACE,
+      description: 'Answers the HTTP API of the sagas',
+      timeout: TIMEOUT,
+      entryContent: 'export const handler = apiHandler({ sagas: [yourSaga] })',
+      props: {
+        ...functionProps,
+        entry,
+        environment: {
+          ...functionProps?.environment,
+          [API_VARIABLES.machines]: Lazy.string({
+            produce: () => machineList(this, machinePrefix, props.sagas()),
+          }),
+          [API_VARIABLES.access]: Lazy.string({ produce: () => accessList(this, this.#grants) }),
+          ...(claims === undefined ? {} : { [API_VARIABLES.claims]: JSON.stringify(claims) }),
+        },
+      },
+    });
+    grantAppend(fn, ledger);
+    grantPayloads(fn, payloads);
+    grantErasure(fn, payloads);
+    grantRegistry(fn, coordination, { read: true });
+    grantProjection(fn, coordination);
+    grantDrives(fn, this, machinePrefix);
+    return fn;
+  }
+}

@@ -1,0 +1,69 @@
+import { EVENT_BUS_VARIABLE } from '../../statemachines/asl/environment.ts';
+import { Outbox, type OutboxParts, type OutboxReport } from '../outbox/outbox.ts';
+import { arrivalOf, type StreamBatch } from '../outbox/stream.ts';
+import { systemClock } from '../ports/clock.ts';
+import { dynamoLedger } from '../stores/dynamodb/ledger.ts';
+import { dynamoClient } from '../stores/dynamodb/open.ts';
+import { dynamoSagaIndex } from '../stores/dynamodb/saga-index.ts';
+import { storeClock } from '../stores/dynamodb/store-clock.ts';
+import type { LambdaHandler } from './context.ts';
+import { eventBus } from './event-bus.ts';
+import { type Environment, tablesFrom } from './host.ts';
+import { type LambdaLog, powertoolsLog } from './powertools-log.ts';
+
+export interface OutboxHandlerOptions {
+  /** Default: DynamoDB and EventBridge, by the function's environment. */
+  readonly parts?: OutboxParts & { readonly log: LambdaLog };
+  /** Told what became of each batch: the place for metrics. */
+  readonly observed?: (report: OutboxReport) => void;
+}
+
+/** A partial batch response: Lambda hands over again everything from the first of these on. */
+export interface BatchAnswer {
+  readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
+}
+
+/**
+ * The Lambda handler behind the stream of the ledger table. Deploy it with `ReportBatchItemFailures`;
+ * without that, Lambda takes a batch with failures for done.
+ * @throws Error while the function starts, where its environment does not fit
+ */
+export function outboxHandler(
+  options: OutboxHandlerOptions = {},
+): LambdaHandler<StreamBatch, BatchAnswer> {
+  const parts = options.parts ?? deployedParts(process.env);
+  const outbox = new Outbox(parts);
+  return async ({ Records }) => {
+    parts.log.begin({});
+    if (!Array.isArray(Records)) {
+      throw new TypeError('this function is called by the stream of the ledger table, in batches');
+    }
+    const now = parts.clock.now();
+    const report = await outbox.take(Records.map((record) => arrivalOf(record, now)));
+    parts.log.info('passed on', { ...report, failed: report.failed.length });
+    options.observed?.(report);
+    return {
+      batchItemFailures: report.failed.map((itemIdentifier) => ({ itemIdentifier })),
+    };
+  };
+}
+
+function deployedParts(env: Environment): OutboxParts & { readonly log: LambdaLog } {
+  const tables = tablesFrom(env);
+  const bus = env[EVENT_BUS_VARIABLE];
+  if (bus === undefined || bus === '') {
+    throw new Error(
+      `the environment variable ${EVENT_BUS_VARIABLE} is missing: deploy this function with a SagaPlane (counterstep/cdk), which sets it, or set it to the bus's name`,
+    );
+  }
+  const client = dynamoClient();
+  const clock = storeClock(client, systemClock);
+  return {
+    // It only reads; how records are appended does not matter.
+    ledger: dynamoLedger(client, tables.ledger, 'partiql'),
+    projection: dynamoSagaIndex({ client, table: tables.coordination }),
+    publisher: eventBus({ bus, clock }),
+    clock,
+    log: powertoolsLog(),
+  };
+}

@@ -1,0 +1,3 @@
+import { outboxHandler } from '../aws/outbox-handler.ts';
+
+export const handler = outboxHandler();

@@ -1,0 +1,184 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type LedgerId, StoreUnavailable } from '../../ports/ledger-store.ts';
+import type { SagaIndex, SagaPage, SagaQuery, SagaSummary } from '../../ports/saga-index.ts';
+import type { NotedSaga, SagaChange, SagaProjection } from '../../ports/saga-projection.ts';
+import { decodeCursor, encodeCursor } from '../../projection/cursor.ts';
+import { headOf, NOTHING_NOTED, noted, summaryWithMark } from '../../projection/noted.ts';
+import { matches, type SagaRow } from '../../projection/row.ts';
+import { type SagaEntries, sagaEntries } from './saga-entries.ts';
+import { type SagaItems, sagaItems } from './saga-items.ts';
+import {
+  LIST_SHARDS,
+  type List,
+  listPartition,
+  listsFor,
+  placeAt,
+  positionOf,
+  spanOf,
+} from './saga-lists.ts';
+import { sortedItems } from './sorted-partitions.ts';
+import { checkedTableName } from './tables.ts';
+
+export interface DynamoSagaIndexOptions {
+  readonly client: DynamoDBClient;
+  /** The coordination table. */
+  readonly table: string;
+}
+
+/** Entries looked at for one page: a rare name among many sagas takes several pages. */
+const EXAMINED_PER_PAGE = 1_000;
+/** Items fetched at a time, and the least asked for: some entries lead to nothing. */
+const MAX_FETCH = 100;
+const SPARE = 8;
+/** A change that meets other writers again and again is given up after so many tries. */
+const MAX_TRIES = 20;
+
+/**
+ * The projection in the coordination table: one item for each saga (`saga#<tenant>/<id>`), which
+ * is what is known of it, and entries in lists (`index#…`), which only say where to look.
+ *
+ * The lists are partitions of their own, sharded by saga, and no index of the table: an index that
+ * is throttled holds up its table, and the registry lives there. A saga is put into a list before its item
+ * says so and taken out afterwards, and a list is read through the items behind its entries. So a
+ * write that breaks off half-way hides no saga, and what it leaves behind shows nothing.
+ */
+export function dynamoSagaIndex(options: DynamoSagaIndexOptions): SagaIndex & SagaProjection {
+  const { client } = options;
+  const table = checkedTableName(options.table);
+  const items = sagaItems(client, table);
+  const entries = sagaEntries(client, table);
+  return {
+    noted: async (id) => (await items.get(id))?.noted,
+    note: (id, change) => note({ items, entries }, id, change),
+    head: async (tenant, sagaId) => {
+      const stored = await items.get({ tenant, sagaId });
+      return stored === undefined ? undefined : headOf(stored.noted);
+    },
+    list: (query) => list({ client, table, items }, query),
+  };
+}
+
+async function note(
+  { items, entries }: { readonly items: SagaItems; readonly entries: SagaEntries },
+  id: LedgerId,
+  change: SagaChange,
+): Promise<void> {
+  // Put into a list by a try that lost against another writer.
+  let astray: SagaRow | undefined;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const stored = await items.get(id);
+    const before = stored?.noted ?? NOTHING_NOTED;
+    const next = noted(before, change);
+    const { row } = next;
+    if (astray !== undefined && astray.state !== row?.state) {
+      await entries.remove(astray, ofState(astray), astray.seq + 1);
+      astray = undefined;
+    }
+    if (change.repair !== true && isSame(before, next)) return;
+    if (row !== undefined) {
+      const joined = listsJoined(before.row, row, change.repair === true);
+      await Promise.all(joined.map((list) => entries.put(row, list)));
+    }
+    if (!(await items.put(id, stored, next))) {
+      if (row !== undefined && row.state !== before.row?.state) astray = row;
+      continue;
+    }
+    if (row !== undefined && before.row !== undefined && before.row.state !== row.state) {
+      await entries.remove(row, ofState(before.row), row.seq);
+    }
+    return;
+  }
+  throw new StoreUnavailable('the saga is noted by many writers at once: try again later', {
+    throttled: true,
+  });
+}
+
+function ofState({ state }: SagaRow): List {
+  return { kind: 'state', state };
+}
+
+function listsJoined(before: SagaRow | undefined, row: SagaRow, repair: boolean): List[] {
+  if (before === undefined || repair) {
+    return [{ kind: 'all' }, { kind: 'name', name: row.name }, ofState(row)];
+  }
+  return before.state === row.state ? [] : [ofState(row)];
+}
+
+function isSame(before: NotedSaga, next: NotedSaga): boolean {
+  return JSON.stringify(before) === JSON.stringify(next);
+}
+
+interface Reading {
+  readonly client: DynamoDBClient;
+  readonly table: string;
+  readonly items: SagaItems;
+}
+
+async function list(reading: Reading, query: SagaQuery): Promise<SagaPage> {
+  const sagas: SagaSummary[] = [];
+  let last: SagaRow | undefined;
+  let examined = 0;
+  for await (const { positions, seen, end } of stretchesOf(reading, query)) {
+    const ids = positions.map((position) => placeAt(position).sagaId);
+    const found = await reading.items.getMany(query.tenant, ids);
+    for (const position of positions) {
+      const known = found.get(placeAt(position).sagaId);
+      const row = known?.row;
+      if (known === undefined || row === undefined) continue;
+      if (positionOf(row) !== position || !matches(row, query)) continue;
+      // One more than wanted: so it is known that there is a next page.
+      if (sagas.length === query.limit && last !== undefined) {
+        return { sagas, cursor: encodeCursor(last, query) };
+      }
+      sagas.push(summaryWithMark(row, known));
+      last = row;
+    }
+    examined += seen;
+    if (examined >= EXAMINED_PER_PAGE) return { sagas, cursor: encodeCursor(placeAt(end), query) };
+  }
+  return { sagas };
+}
+
+/** A part of the query's lists, in order. */
+interface Stretch {
+  /** Where its items may match, each position once; as many as one fetch takes. */
+  readonly positions: readonly string[];
+  readonly seen: number;
+  /** The last position seen. */
+  readonly end: string;
+}
+
+async function* stretchesOf({ client, table }: Reading, query: SagaQuery): AsyncGenerator<Stretch> {
+  const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, query);
+  const partitions = listsFor(query).flatMap((each) =>
+    Array.from({ length: LIST_SHARDS }, (_, shard) => listPartition(query.tenant, each, shard)),
+  );
+  const size = Math.min(MAX_FETCH, query.limit + SPARE);
+  const { from, to } = spanOf(query, after);
+  const found = sortedItems({
+    client,
+    table,
+    partitions,
+    from,
+    to,
+    attributes: ['name'],
+    pageSize: Math.ceil(size / LIST_SHARDS) + SPARE,
+    doing: 'reading a list of sagas',
+  });
+  let positions: string[] = [];
+  let seen = 0;
+  let end: string | undefined;
+  for await (const { sk, name } of found) {
+    const position = sk?.S;
+    // A saga that changes its state may stand in two lists for a moment.
+    if (position === undefined || position === end) continue;
+    end = position;
+    seen += 1;
+    if (query.name === undefined || name?.S === query.name) positions.push(position);
+    if (positions.length < size && seen < EXAMINED_PER_PAGE) continue;
+    yield { positions, seen, end };
+    positions = [];
+    seen = 0;
+  }
+  if (end !== undefined && positions.length > 0) yield { positions, seen, end };
+}

@@ -1,0 +1,78 @@
+import { sha256Hex } from '../../../statemachines/ledger/hash.ts';
+import type { SagaStatus } from '../../../statemachines/rules/events.ts';
+import type { SagaQuery } from '../../ports/saga-index.ts';
+import type { Place, SagaRow } from '../../projection/row.ts';
+
+/**
+ * Partitions of each list. One takes 1,000 writes a second, so a tenant may move 8,000 sagas a
+ * second into one state. The number is part of the stored format: an entry is removed from the
+ * shard its saga hashes to.
+ */
+export const LIST_SHARDS = 8;
+
+/** Digits of the latest moment a Date can hold; padded to them, times order as text. */
+const DIGITS = 16;
+
+/** One of a tenant's lists: of all its sagas, of one name, or of one state. */
+export type List =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'state'; readonly state: SagaStatus };
+
+/** Where a list's shard lives. A tenant holds no "/", so it ends at the first one. */
+export function listPartition(tenant: string, list: List, shard: number): string {
+  const label =
+    list.kind === 'all'
+      ? 'all'
+      : list.kind === 'name'
+        ? `name=${list.name}`
+        : `state=${list.state}`;
+  return `index#${tenant}/${label}#${shard}`;
+}
+
+export function shardOf(sagaId: string): number {
+  return Number.parseInt(sha256Hex(sagaId).slice(0, 8), 16) % LIST_SHARDS;
+}
+
+/** The key of a saga's entry in one list. */
+export function entryKey(row: SagaRow, list: List): { readonly pk: string; readonly sk: string } {
+  return { pk: listPartition(row.tenant, list, shardOf(row.sagaId)), sk: positionOf(row) };
+}
+
+/** By age, then id. A saga stands at the same position in each of its lists. */
+export function positionOf({ startedAt, sagaId }: Place): string {
+  return `${padded(startedAt)}#${sagaId}`;
+}
+
+export function placeAt(position: string): Place {
+  return { startedAt: Number(position.slice(0, DIGITS)), sagaId: position.slice(DIGITS + 1) };
+}
+
+/** Positions from `from` up to `to`; nothing that is no position lies between. */
+export interface Span {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function spanOf(query: SagaQuery, after: Place | undefined): Span {
+  return {
+    // Nothing lies between a text and the same text followed by U+0000.
+    from: after === undefined ? padded(0) : `${positionOf(after)}\u0000`,
+    // A position at that moment is longer than its digits alone, and so behind them.
+    to: query.startedBefore === undefined ? ':' : padded(Math.max(0, query.startedBefore)),
+  };
+}
+
+/**
+ * The lists that hold every answer to the query, with the least beside it. Most sagas are
+ * completed, so the completed ones of one name are looked for under the name.
+ */
+export function listsFor({ states, name }: SagaQuery): List[] {
+  const byState = states !== undefined && (name === undefined || !states.includes('completed'));
+  if (byState) return [...new Set(states)].map((state) => ({ kind: 'state', state }));
+  return [name === undefined ? { kind: 'all' } : { kind: 'name', name }];
+}
+
+function padded(timeMs: number): string {
+  return String(Math.ceil(timeMs)).padStart(DIGITS, '0');
+}
