@@ -5,6 +5,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['counterstep-source', 'node', 'import', 'default'] } },
   test: {
     include: ['test/**/*.test.ts'],
+    // They have a configuration of their own.
+    exclude: ['test/e2e/**'],
     // A test that hangs ends some time; none may fail because the machine is busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -136,7 +136,7 @@ export class Bench {
     for (const id of sagaIds) {
       const verdict = await this.#service.verification({ ...PRINCIPAL, roles: ['auditor'] }, id);
       if (verdict.verdict !== 'valid') throw new Error(`the chain of ${id} does not verify`);
-      events += verdict.seq ?? 0;
+      events += verdict.events ?? 0;
     }
     return { eventsPerSecond: Math.round(events / ((performance.now() - began) / 1000)) };
   }

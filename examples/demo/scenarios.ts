@@ -141,7 +141,7 @@ const killed: Scenario = {
     await eventually('the commit at the partner', async () => {
       return (await counted(world, 'erp', 'create', orderId)).effects === 1;
     });
-    await world.killAndRestart();
+    await world.killAndRestart('issue-credit-note');
     const { state, drive } = await world.plane().untilEnded(id);
     const created = await counted(world, 'erp', 'create', orderId);
     return {

@@ -18,8 +18,11 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface World {
   readonly mail: MailSink;
   plane(): PlaneClient;
-  /** Kills what runs for the plane without warning, and lets it go on over the same data. */
-  killAndRestart(): Promise<void>;
+  /**
+   * Kills what runs for the plane without warning, and lets it go on over the same data. Where tools
+   * run in processes of their own, only the one that is named.
+   */
+  killAndRestart(tool?: string): Promise<void>;
   fault(request: FaultRequest): Promise<void>;
   mend(): Promise<void>;
   records(system: SystemName, orderId: string): Promise<SystemRecords>;
@@ -30,7 +33,7 @@ export interface World {
 export interface RunningPlane {
   readonly client: PlaneClient;
   /** As in {@link World.killAndRestart}. Answers what runs from then on. */
-  killAndRestart(): Promise<RunningPlane>;
+  killAndRestart(tool?: string): Promise<RunningPlane>;
   stop(): Promise<void>;
 }
 
@@ -78,8 +81,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   return {
     mail,
     plane: () => plane.client,
-    killAndRestart: async () => {
-      plane = await plane.killAndRestart();
+    killAndRestart: async (tool) => {
+      plane = await plane.killAndRestart(tool);
     },
     fault: (request) => send(partners, 'POST', request),
     mend: () => send(partners, 'DELETE'),

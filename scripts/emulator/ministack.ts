@@ -11,6 +11,8 @@ export interface Emulator {
   /** For `AWS_ENDPOINT_URL`. */
   readonly endpoint: string;
   readonly pid: number;
+  /** Its own, gone when it ends: what it stores, and its functions' code. */
+  readonly folder: string;
   /** What it wrote, kept after it ended. */
   readonly logFile: string;
   /** Resolves when the process is gone, by `stop` or by itself. */
@@ -66,7 +68,7 @@ export async function startMinistack(options: EmulatorOptions = {}): Promise<Emu
     const words = readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n');
     throw new Error(`MiniStack did not come up on port ${port}:\n${words}`);
   }
-  return { endpoint, pid: child.pid, logFile, ended, stop };
+  return { endpoint, pid: child.pid, folder, logFile, ended, stop };
 }
 
 /** Variables of ours that speak of AWS would reach the functions it runs. */

@@ -1,0 +1,33 @@
+import type { TestProject } from 'vitest/node';
+import { startMinistack } from '../../scripts/emulator/ministack.ts';
+import { target } from './target.ts';
+
+/** A stand-in for AWS that answers. */
+export interface StandIn {
+  readonly endpoint: string;
+  /** Of the one started for this run: where its functions' processes have their code. */
+  readonly folder?: string;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Absent where the suite runs without one. */
+    standIn: StandIn | undefined;
+  }
+}
+
+/** Starts what all files share. */
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | void> {
+  if (target.kind === 'endpoint') {
+    project.provide('standIn', { endpoint: target.endpoint });
+    return undefined;
+  }
+  if (target.kind !== 'emulator') {
+    project.provide('standIn', undefined);
+    return undefined;
+  }
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const emulator = await startMinistack({ say });
+  project.provide('standIn', { endpoint: emulator.endpoint, folder: emulator.folder });
+  return () => emulator.stop();
+}

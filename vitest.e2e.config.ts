@@ -1,0 +1,23 @@
+import { defineConfig, mergeConfig } from 'vitest/config';
+import base from './vitest.config.ts';
+
+/**
+ * The example sagas end to end, through the HTTP API: `npm run test:e2e`. `COUNTERSTEP_E2E` says where:
+ * see `docs/localstack.md`.
+ */
+export default mergeConfig(
+  { ...base, test: { ...base.test, include: [], exclude: [] } },
+  defineConfig({
+    test: {
+      include: ['test/e2e/*.test.ts'],
+      globalSetup: ['test/e2e/setup.ts'],
+      // One stand-in for AWS serves all files, on a machine of few cores.
+      fileParallelism: false,
+      // A deployment bundles every function.
+      hookTimeout: 600_000,
+      // What is due is found within two minutes; some of these wait for it twice.
+      testTimeout: 420_000,
+      maxConcurrency: 16,
+    },
+  }),
+);
