@@ -38,8 +38,12 @@ export function messagesTo(world: World, address: string): number {
 }
 
 /** @throws Error where it never becomes true */
-export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = Date.now() + 10_000;
+export async function eventually(
+  what: string,
+  { pace }: Pick<World, 'pace'>,
+  holds: () => Promise<boolean>,
+): Promise<void> {
+  const giveUpAt = Date.now() + 10_000 * pace;
   while (!(await holds())) {
     if (Date.now() > giveUpAt) throw new Error(`never seen: ${what}`);
     await sleep(20);

@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Saga {
   readonly id: string;
   readonly state: string;
+  /** Whether the start was a repeat of an earlier one. */
+  readonly replayed?: boolean;
   readonly drive: { readonly state: string; readonly epoch: number };
   readonly review?: { readonly id: string; readonly reason: string; readonly explanation: string };
 }
@@ -39,6 +41,10 @@ export interface LedgerEvent {
   readonly reason?: string;
   readonly code?: string;
   readonly answer?: string;
+  /** Where the drives of the saga run, from this event on. */
+  readonly machine?: string;
+  /** When somebody must look at the saga next, epoch milliseconds. */
+  readonly dueAt?: number;
 }
 
 export interface PlaneClientOptions {

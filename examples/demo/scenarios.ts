@@ -138,7 +138,7 @@ const killed: Scenario = {
       delayMs: 100,
     });
     const { id } = await startRefund(world, orderId);
-    await eventually('the commit at the partner', async () => {
+    await eventually('the commit at the partner', world, async () => {
       return (await counted(world, 'erp', 'create', orderId)).effects === 1;
     });
     await world.killAndRestart('issue-credit-note');
@@ -166,7 +166,7 @@ const pending: Scenario = {
       operation: 'charge',
       fault: 'pending',
       match,
-      delayMs: 7_000,
+      delayMs: 7_000 * world.pace,
     });
     const { id } = await world.plane().start('order', `order-${orderId}`, {
       orderId,

@@ -17,6 +17,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Everything a scenario touches: the plane and the outside systems. */
 export interface World {
   readonly mail: MailSink;
+  /** How many times longer calls take here than in one process on a laptop. */
+  readonly pace: number;
   plane(): PlaneClient;
   /**
    * Kills what runs for the plane without warning, and lets it go on over the same data. Where tools
@@ -51,6 +53,8 @@ export interface WorldOptions {
   readonly launch?: LaunchPlane;
   /** Of the outside systems. Default: free ones. */
   readonly ports?: { readonly partners: number; readonly mail: number };
+  /** Default 1. */
+  readonly pace?: number;
 }
 
 /** Starts the outside systems, the partners in a process of their own, and a plane before them. */
@@ -80,6 +84,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   }
   return {
     mail,
+    pace: options.pace ?? 1,
     plane: () => plane.client,
     killAndRestart: async (tool) => {
       plane = await plane.killAndRestart(tool);

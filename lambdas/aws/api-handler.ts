@@ -76,6 +76,7 @@ export function apiHandler(options: ApiHandlerOptions): LambdaHandler<HttpEvent,
       }
     });
     host.log.info('answered', { status: answer.statusCode });
+    host.metrics?.flush();
     return fitsLambda(answer) ? answer : httpAnswer(problemAnswer(tooLong(), host.clock));
   };
 }

@@ -1,19 +1,21 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { TABLE_VARIABLES } from '../../statemachines/asl/environment.ts';
-import { systemClock } from '../ports/clock.ts';
+import { PLANE_VARIABLE, TABLE_VARIABLES } from '../../statemachines/asl/environment.ts';
+import { type Clock, systemClock } from '../ports/clock.ts';
 import type { DriveStarter } from '../ports/drive-starter.ts';
 import { systemEntropy } from '../ports/entropy.ts';
 import type { Host } from '../runtime/host.ts';
 import { dynamoClient, dynamoStores } from '../stores/dynamodb/open.ts';
 import { storeClock } from '../stores/dynamodb/store-clock.ts';
 import type { TableNames } from '../stores/dynamodb/tables.ts';
+import { emfMetrics, type LambdaMetrics } from './emf-metrics.ts';
 import { type LambdaLog, powertoolsLog } from './powertools-log.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A host whose log can be told which saga the invocation is about. */
+/** A host whose log can be told which saga the invocation is about, and whose metrics when it ends. */
 export interface LambdaHost extends Host {
   readonly log: LambdaLog;
+  readonly metrics?: LambdaMetrics;
 }
 
 export interface AwsHostOptions {
@@ -31,14 +33,21 @@ export interface AwsHostOptions {
 export function awsHost(env: Environment, options: AwsHostOptions = {}): LambdaHost {
   const tables = tablesFrom(env);
   const client = options.client ?? dynamoClient();
+  // Before the first call, so that every answer can correct it.
+  const clock = storeClock(client, systemClock);
   const host = {
-    // Before the first call, so that every answer can correct it.
-    clock: storeClock(client, systemClock),
+    clock,
     stores: dynamoStores({ client, tables, mode: 'partiql' }),
     entropy: systemEntropy,
     log: options.log ?? powertoolsLog(),
+    metrics: metricsOf(env, clock),
   };
   return options.drives === undefined ? host : { ...host, drives: options.drives };
+}
+
+/** Of a function outside a deployed plane the dimension says so. */
+export function metricsOf(env: Environment, clock: Pick<Clock, 'now'>): LambdaMetrics {
+  return emfMetrics({ plane: env[PLANE_VARIABLE] || 'none', clock });
 }
 
 /** @throws Error where a table's variable is missing, naming it */

@@ -31,6 +31,8 @@ export function serve<Event extends Call, Answer>(
     } catch (error) {
       note(host, error);
       throw error;
+    } finally {
+      host.metrics?.flush();
     }
   };
 }

@@ -24,11 +24,14 @@ export interface LedgerRequest extends LedgerId {
   readonly op: LedgerOp;
   readonly saga: string;
   readonly epoch: number;
+  /** As `begin` set it (epoch milliseconds); absent before that, and on a Standard machine. */
+  readonly softDeadlineAt?: number;
 }
 
 /** Reads the Task's payload. */
 export function ledgerRequest({ op, saga, drive }: LedgerCall): LedgerRequest {
-  return { op, saga, tenant: drive.tenant, sagaId: drive.sagaId, epoch: drive.epoch };
+  const { tenant, sagaId, epoch, softDeadlineAt } = drive;
+  return { op, saga, tenant, sagaId, epoch, ...(softDeadlineAt ? { softDeadlineAt } : {}) };
 }
 
 export type LedgerAnswer = BeginAnswer | AssessAnswer | SettleAnswer | CompleteAnswer;
@@ -153,11 +156,14 @@ export class LedgerFunction {
     return this.#ledger.write(call, command, { actor: 'drive', deadlineAt: invocation.endsAt });
   }
 
-  /** The drive as the next Tasks get it, with its soft deadline. */
+  /**
+   * The drive as the next Tasks get it, with its soft deadline. `assess` passes on the one that
+   * `begin` set: the execution does not get longer by failing.
+   */
   #drive(call: LedgerRequest, plan: SagaPlan): Required<DriveIds> {
     const { tenant, sagaId, epoch } = call;
-    const express = plan.sagaType === 'EXPRESS';
-    const softDeadlineAt = express ? this.#host.clock.now() + EXPRESS_DRIVE_MS : 0;
+    if (plan.sagaType !== 'EXPRESS') return { tenant, sagaId, epoch, softDeadlineAt: 0 };
+    const softDeadlineAt = call.softDeadlineAt ?? this.#host.clock.now() + EXPRESS_DRIVE_MS;
     return { tenant, sagaId, epoch, softDeadlineAt };
   }
 }

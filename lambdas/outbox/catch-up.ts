@@ -60,16 +60,19 @@ export async function catchUp(
 
 /**
  * Makes what is known of one saga anew from its whole ledger.
+ * @param since transitions from before then (epoch milliseconds) are not published
  * @throws StoreUnavailable
  */
 export async function madeAnew(
   { ledger, projection, now }: CatchUpParts,
   id: LedgerId,
+  since: number,
 ): Promise<CatchUp> {
   const known = (await projection.noted(id)) ?? NOTHING_NOTED;
   const records = await ledger.read(id);
   const walked = walk({ id, known, row: undefined, records, first: 1, whole: true, now });
-  const plan = planned(id, known, walked, [], []);
+  const transitions = walked.transitions.filter(({ event }) => event.at >= since);
+  const plan = planned(id, known, { ...walked, transitions }, [], []);
   return { ...plan, changeAfter: (count) => ({ ...plan.changeAfter(count), repair: true }) };
 }
 

@@ -100,13 +100,15 @@ export class Outbox {
   }
 
   /**
-   * Makes what is known of one saga anew from its ledger.
+   * Makes what is known of one saga anew from its ledger, and publishes what is not known to be
+   * published.
+   * @param since transitions from before then (epoch milliseconds) count as published
    * @returns how many records of it were found tampered with for the first time
    * @throws StoreUnavailable
    * @throws Error where the bus refuses
    */
-  async rebuild(id: LedgerId): Promise<number> {
-    const plan = await madeAnew({ ...this.#parts, now: this.#parts.clock.now() }, id);
+  async rebuild(id: LedgerId, since = 0): Promise<number> {
+    const plan = await madeAnew({ ...this.#parts, now: this.#parts.clock.now() }, id, since);
     await this.#note(plan, await this.#publish([plan]));
     return marksIn(plan);
   }

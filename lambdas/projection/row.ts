@@ -7,6 +7,8 @@ export interface SagaRow extends Omit<SagaSummary, 'tampered'> {
   readonly tenant: string;
   /** Of the event with number `seq`. */
   readonly hash: string;
+  /** When it came into its state (epoch milliseconds). */
+  readonly stateSince: number;
   readonly dueAt?: number;
   readonly drive: SagaEvent['drive'];
 }
@@ -23,6 +25,7 @@ export function rowAfter(
     hash,
     state: event.state,
     changedAt: event.at,
+    stateSince: row?.state === event.state ? row.stateSince : event.at,
     drive: event.drive,
     ...(event.dueAt === undefined ? {} : { dueAt: event.dueAt }),
   };
@@ -85,6 +88,13 @@ export function byAge(left: Place, right: Place): number {
 }
 
 export function summaryOf(row: SagaRow): SagaSummary {
-  const { tenant: _tenant, hash: _hash, dueAt: _dueAt, drive: _drive, ...summary } = row;
+  const {
+    tenant: _tenant,
+    hash: _hash,
+    stateSince: _since,
+    dueAt: _dueAt,
+    drive: _drive,
+    ...summary
+  } = row;
   return summary;
 }

@@ -4,6 +4,7 @@ import type { DriveStarter } from '../ports/drive-starter.ts';
 import type { Entropy } from '../ports/entropy.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
 import type { Log } from '../ports/log.ts';
+import type { Metrics } from '../ports/metrics.ts';
 import type { Stores } from '../ports/stores.ts';
 
 /** Everything a handler needs from the place it runs in: the same on Lambda, on a laptop, in a simulation. */
@@ -12,6 +13,7 @@ export interface Host {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
+  readonly metrics?: Metrics;
   /** Absent where the role may not start executions (tool Lambdas): `dueAt` covers the drive. */
   readonly drives?: DriveStarter;
   /** Told of every event this process added, once it stands: the in-process counterpart of the ledger's stream. */

@@ -89,6 +89,7 @@ export class SagaLedger {
         const written = await this.#append(id, verdict, head, nonce);
         if (written !== undefined) return written;
       } catch (error) {
+        if (error instanceof LedgerDamaged) this.#host.metrics?.count('DamagedLedgers');
         if (!(error instanceof StoreUnavailable) || clock.now() >= deadlineAt) throw error;
         await clock.sleep(this.#pause(tries, error.throttled));
         continue;
@@ -111,7 +112,10 @@ export class SagaLedger {
     const sealed = sealEvent(head?.hash ?? genesisHash(id.tenant, id.sagaId), event);
     const record: LedgerRecord = { ...sealed, nonce };
     const result = await this.#host.stores.ledger.append(id, record);
-    if (result.kind === 'conflict' && result.standing.nonce !== nonce) return undefined;
+    if (result.kind === 'conflict' && result.standing.nonce !== nonce) {
+      this.#host.metrics?.count('AppendConflicts');
+      return undefined;
+    }
     const same = result.kind === 'appended' || result.standing.hash === record.hash;
     const stands = result.kind === 'appended' ? record : result.standing;
     const own = same ? event : openRecord(stands);

@@ -5,6 +5,7 @@ import { DEFAULT_ENDPOINT } from './client.ts';
 import { addDev } from './dev.ts';
 import { EXIT_HELP } from './exit-codes.ts';
 import { addRead } from './read.ts';
+import { addRebuild } from './rebuild.ts';
 import { addRegistry } from './registry.ts';
 import { addReview } from './review.ts';
 import { addStart } from './start.ts';
@@ -31,6 +32,7 @@ export function buildProgram(): Command {
   addChange(program);
   addRegistry(program);
   addToken(program);
+  addRebuild(program);
   return program;
 }
 

@@ -8,6 +8,9 @@ export const TABLE_VARIABLES = {
   coordination: 'COUNTERSTEP_COORDINATION_TABLE',
 } as const;
 
+/** Which plane the function belongs to: a dimension of its metrics. */
+export const PLANE_VARIABLE = 'COUNTERSTEP_PLANE';
+
 /** Name or ARN of the bus that the outbox publishes to. */
 export const EVENT_BUS_VARIABLE = 'COUNTERSTEP_EVENT_BUS';
 

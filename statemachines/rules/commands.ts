@@ -113,7 +113,12 @@ export type Command =
       readonly explanation: string;
       readonly reviewMs: number;
     }
-  | { readonly kind: 'grant'; readonly reason: 'due' | 'restart' }
+  | {
+      readonly kind: 'grant';
+      readonly reason: 'due' | 'restart';
+      /** Only if the saga is still in this epoch. */
+      readonly epoch?: number;
+    }
   | { readonly kind: 'cancel'; readonly reason: string }
   | {
       readonly kind: 'resume';

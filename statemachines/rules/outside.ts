@@ -24,6 +24,7 @@ type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 /** The sweep, or a plane that comes up again: replaces a drive that is due, wakes a parked saga. */
 export function grant(state: SagaState, command: Of<'grant'>, context: Context): Verdict {
   if (isFinal(state)) return { kind: 'route', to: 'final' };
+  if (command.epoch !== undefined && command.epoch !== state.epoch) return { kind: 'already' };
   const due = state.dueAt !== undefined && context.now >= state.dueAt;
   const orphaned = command.reason === 'restart' && state.drive === 'running';
   if (!due && !orphaned) return { kind: 'already' };

@@ -13,6 +13,9 @@ export function orderId(name: string): string {
   return `e2e-${name}-${RUN}`;
 }
 
+/** Functions that start as processes of their own, and answers over HTTP. */
+const PACE = 4;
+
 /** What tests of a deployed plane need beside its world. */
 export interface DeployedWorld {
   readonly world: World;
@@ -27,7 +30,7 @@ export async function openDeployedWorld(sagaType: string): Promise<DeployedWorld
   const issuer = await startIssuer();
   try {
     const launch = deployedPlane({ standIn, issuer, sagaType });
-    return { standIn, issuer, world: await openWorld({ launch }) };
+    return { standIn, issuer, world: await openWorld({ launch, pace: PACE }) };
   } catch (error) {
     await issuer.close();
     throw error;
@@ -45,5 +48,5 @@ export async function openStandingWorld(): Promise<World> {
     },
     stop: async () => {},
   };
-  return openWorld({ launch: async () => plane, ports });
+  return openWorld({ launch: async () => plane, ports, pace: PACE });
 }

@@ -11,6 +11,7 @@ const KINDS = {
   'ledger/canonicalization': 9,
   'limits/large input': 7,
   'ASL/CDK generation': 9,
+  'tenant/security': 7,
 };
 
 const ID = /^[a-z]{2}-\d{2}\b/;

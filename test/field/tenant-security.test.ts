@@ -1,23 +1,18 @@
-import { compileSaga, defineSaga, defineTool, sensitive } from 'counterstep';
-import { hold, type ImplementedTool, implementTool, refused } from 'counterstep/lambda';
+import { compileSaga } from 'counterstep';
+import { hold, refused } from 'counterstep/lambda';
 import { afterEach, expect, test } from 'vitest';
-import { z } from 'zod';
 import { order as exampleOrder } from '../../examples/order/saga.ts';
 import { refund as exampleRefund } from '../../examples/refund/saga.ts';
 import { ROUTES } from '../../lambdas/api/routes.ts';
-import type { Log } from '../../lambdas/ports/log.ts';
 import type { Stores } from '../../lambdas/ports/stores.ts';
 import { type Principal, ROLES } from '../../lambdas/service/principal.ts';
-import { SagaService } from '../../lambdas/service/service.ts';
-import type { SagaPageView, SagaView } from '../../lambdas/service/wire.ts';
-import { type MemoryStores, memoryStores } from '../../lambdas/stores/memory/open.ts';
-import { lineLog } from '../../local/console-log.ts';
-import { startEngine } from '../../local/engine.ts';
-import type { AnySaga } from '../../statemachines/language/saga.ts';
+import type { SagaService } from '../../lambdas/service/service.ts';
+import type { SagaPageView } from '../../lambdas/service/wire.ts';
 import { openServer, type Server } from '../api/server.ts';
 import { everyone, Live } from '../service/live.ts';
 import { orderInput } from '../service/sagas.ts';
 import { ada, stranger, World, type WorldOptions } from '../service/world.ts';
+import { DATABASE, type Running, running, SECRETS, UPLOAD } from './partner.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -41,6 +36,12 @@ async function serve(
 
 async function live(): Promise<Live> {
   const plane = await Live.open();
+  closing.push(() => plane.close());
+  return plane;
+}
+
+async function partnered(...args: Parameters<typeof running>): Promise<Running> {
+  const plane = await running(...args);
   closing.push(() => plane.close());
   return plane;
 }
@@ -150,7 +151,8 @@ test('ts-03: a decision that stands is repeated to the one who took it, and to n
           decision: 'answer',
           step: 'charge',
           action: 'forward',
-          answer: 'absent',
+          answer: 'committed',
+          result: { chargeId: 'C-9' },
           evidence: 'looked it up',
         }),
       },
@@ -231,108 +233,6 @@ test('ts-06: no machine has a callback token, and none is anywhere once a person
   }
 });
 
-const SECRETS = {
-  apiKey: 'the-providers-own-key-4711',
-  bearer: 'bG9uZy1saXZlZC1iZWFyZXI',
-  signature: 'f00dfeed0123456789abcdef',
-  password: 'correct-horse',
-};
-const UPLOAD = `https://bucket.s3.eu-central-1.amazonaws.com/a?X-Amz-Signature=${SECRETS.signature}`;
-const DATABASE = `postgres://app:${SECRETS.password}@db.internal:5432/orders`;
-
-const callPartner = defineTool({
-  name: 'call-partner',
-  description: 'Calls a partner with a key of its own.',
-  effect: 'reversible',
-  input: z.object({ apiKey: sensitive(z.string()), upload: z.string() }),
-  output: z.object({ id: z.string(), owner: z.string() }),
-  forward: { dedupe: 'none', timeoutMs: 2_000, settleMs: 0 },
-  compensate: {
-    dedupe: 'key',
-    timeoutMs: 2_000,
-    settleMs: 0,
-    input: z.object({ id: z.string(), owner: z.string() }),
-    from: ({ output }) => output,
-  },
-});
-const failLater = defineTool({
-  name: 'fail-later',
-  description: 'Refuses, so that what was done is undone.',
-  effect: 'reversible',
-  input: z.object({}),
-  output: z.object({}),
-  forward: { dedupe: 'key', timeoutMs: 2_000, settleMs: 0 },
-  compensate: {
-    dedupe: 'key',
-    timeoutMs: 2_000,
-    settleMs: 0,
-    input: z.object({}),
-    from: () => ({}),
-  },
-});
-const partnerInput = z.object({ apiKey: sensitive(z.string()), upload: z.string() });
-const partner = defineSaga({ name: 'partner', version: '1', input: partnerInput }, (saga) =>
-  saga
-    .step('call', callPartner, { input: ({ input }) => input })
-    .step('fail', failLater, { input: () => ({}) }),
-);
-
-interface Running {
-  readonly service: SagaService;
-  readonly stores: MemoryStores;
-  readonly lines: string[];
-  ended(key: string, ...states: SagaView['state'][]): Promise<SagaView>;
-}
-
-/** The engine with that saga's tools; its log is kept. */
-async function running(
-  forward: (call: { readonly tenant: string }) => unknown,
-  compensate: (args: { owner: string }, call: { readonly tenant: string }) => unknown = () => {},
-): Promise<Running> {
-  const tools: ImplementedTool[] = [
-    implementTool(callPartner, {
-      forward: async (_, call) => (await forward(call)) as { id: string; owner: string },
-      compensate: async (args, call) => void (await compensate(args, call)),
-    }),
-    implementTool(failLater, {
-      forward: () => {
-        throw refused('no', 'not today');
-      },
-      compensate: () => {},
-    }),
-  ];
-  const stores = memoryStores();
-  const lines: string[] = [];
-  const log: Log = lineLog((line) => lines.push(line), Date.now);
-  const sagas: AnySaga[] = [partner];
-  const engine = await startEngine({
-    sagas,
-    tools,
-    stores,
-    heads: stores.openHeads(),
-    ledgers: () => [],
-    log,
-  });
-  closing.push(() => engine.close());
-  const service = new SagaService({
-    host: engine.host,
-    ledger: engine.ledger,
-    sagas,
-    index: engine.projection,
-    machineOf: (saga) => engine.machines.machineOf(saga),
-  });
-  const input = JSON.stringify({ apiKey: SECRETS.apiKey, upload: UPLOAD });
-  const ended: Running['ended'] = async (key, ...states) => {
-    const { id } = await service.start(everyone, 'partner', key, input);
-    for (;;) {
-      const saga = await service.get(everyone, id);
-      if (states.includes(saga.state)) return saga;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
-  return { service, stores, lines, ended };
-}
-
 const request = JSON.stringify({
   headers: { Authorization: `Bearer ${SECRETS.bearer}`, 'x-api-key': SECRETS.apiKey },
   body: { apiKey: SECRETS.apiKey, upload: UPLOAD, password: SECRETS.password },
@@ -352,7 +252,7 @@ test.each<[string, () => unknown]>([
 ])(
   'ts-07: a failure that holds the whole request, %s, shows none of its secrets',
   async (_, fail) => {
-    const plane = await running(fail);
+    const plane = await partnered(fail);
     const saga = await plane.ended('K', 'compensated', 'needs_review');
     const server = await serve(plane.service, { ada: everyone });
     const paths = ['', '/ledger', '/ledger?format=ndjson', '/standing', '/verification'].map(
@@ -379,6 +279,7 @@ test.each<[string, () => unknown]>([
 test('ts-09: another tenant’s writes add nothing to a ledger, whatever the saga’s state', async () => {
   const plane = await live();
   const { saga, review } = await plane.heldOnCharge('K');
+  plane.outside.charge = 'works';
   const done = await plane.incident('K2');
   const server = await serve(plane.service, { eve });
   const before = JSON.stringify([...plane.stores.held.ledgers]);
@@ -400,7 +301,7 @@ test('ts-09: another tenant’s writes add nothing to a ledger, whatever the sag
 
 test('ts-09: an undo is told its tenant; one that finds another’s resource holds, and a person looks', async () => {
   const undone: string[] = [];
-  const plane = await running(
+  const plane = await partnered(
     () => ({ id: 'R-1', owner: eve.tenant }),
     ({ owner }, call) => {
       if (owner !== call.tenant) throw hold('foreign_resource', 'it belongs to somebody else');
@@ -412,7 +313,7 @@ test('ts-09: an undo is told its tenant; one that finds another’s resource hol
   expect(saga.steps[0]?.compensation.failure).toMatchObject({ code: 'foreign_resource' });
   expect(undone).toEqual([]);
 
-  const own = await running(
+  const own = await partnered(
     ({ tenant }) => ({ id: 'R-2', owner: tenant }),
     ({ owner }, call) => {
       if (owner !== call.tenant) throw hold('foreign_resource', 'it belongs to somebody else');
@@ -444,7 +345,7 @@ test.each<[string, () => never]>([
 ])(
   'ts-10: what a provider answered (%s) is a code to an agent, and masked detail to an operator',
   async (_, fail) => {
-    const plane = await running(fail);
+    const plane = await partnered(fail);
     const saga = await plane.ended('K', 'compensated', 'needs_review');
     const server = await serve(plane.service, { operator: everyone, agent });
     const review = saga.review?.id;

@@ -56,6 +56,7 @@ const rowOf = (id: LedgerId, seq: number, state: SagaRow['state'] = 'running'): 
   version: '1',
   startedAt: 1_000,
   changedAt: 1_000 + seq,
+  stateSince: 1_000 + seq,
   drive: 'running',
 });
 

@@ -61,7 +61,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'bench/': {
     folders: ['bench/', 'scripts/', 'local/', 'lambdas/', 'statemachines/'],
-    packages: ['counterstep', 'lmdb', 'zod/mini', 'node:'],
+    packages: [
+      'counterstep',
+      '@aws-sdk/client-dynamodb',
+      'aws-local-stepfunctions',
+      'lmdb',
+      'zod/mini',
+      'node:',
+    ],
   },
   // In `packed/` the package is used as installed.
   'scripts/': {

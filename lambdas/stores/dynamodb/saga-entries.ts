@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { SagaRow } from '../../projection/row.ts';
 import { answered } from './errors.ts';
-import { entryKey, type List } from './saga-lists.ts';
+import type { EntryKey } from './saga-lists.ts';
 
 /** Holds where no writer that knew a later event has put the entry. */
 const NOT_NEWER = 'attribute_not_exists(pk) OR #seq < :seq';
@@ -14,9 +14,9 @@ const OLDER = '#seq < :seq';
 
 export interface SagaEntries {
   /** Adds the saga to a list, unless a newer write did. */
-  put(row: SagaRow, list: List): Promise<void>;
-  /** Takes the saga's entry out of a list if it was put there before event `below`. */
-  remove(row: SagaRow, list: List, below: number): Promise<void>;
+  put(row: SagaRow, entry: EntryKey): Promise<void>;
+  /** Takes an entry out of its list if it was put there before event `below`. */
+  remove(entry: EntryKey, below: number): Promise<void>;
 }
 
 /**
@@ -26,8 +26,7 @@ export interface SagaEntries {
 export function sagaEntries(client: DynamoDBClient, TableName: string): SagaEntries {
   const names = { '#seq': 'seq' };
   return {
-    put(row, list) {
-      const { pk, sk } = entryKey(row, list);
+    put(row, { pk, sk }) {
       return unlessRefused('adding a saga to a list', () =>
         client.send(
           new PutItemCommand({
@@ -37,6 +36,9 @@ export function sagaEntries(client: DynamoDBClient, TableName: string): SagaEntr
               sk: { S: sk },
               seq: { N: String(row.seq) },
               name: { S: row.name },
+              ...(row.reviewDeadlineAt === undefined
+                ? {}
+                : { deadlineAt: { N: String(row.reviewDeadlineAt) } }),
             },
             ConditionExpression: NOT_NEWER,
             ExpressionAttributeNames: names,
@@ -46,8 +48,7 @@ export function sagaEntries(client: DynamoDBClient, TableName: string): SagaEntr
       );
     },
 
-    remove(row, list, below) {
-      const { pk, sk } = entryKey(row, list);
+    remove({ pk, sk }, below) {
       return unlessRefused('taking a saga out of a list', () =>
         client.send(
           new DeleteItemCommand({

@@ -8,9 +8,11 @@ import { matches, type SagaRow } from '../../projection/row.ts';
 import { type SagaEntries, sagaEntries } from './saga-entries.ts';
 import { type SagaItems, sagaItems } from './saga-items.ts';
 import {
+  type EntryKey,
+  entriesOf,
   LIST_SHARDS,
-  type List,
   listPartition,
+  openEntryOf,
   listsFor,
   placeAt,
   positionOf,
@@ -70,21 +72,21 @@ async function note(
     const before = stored?.noted ?? NOTHING_NOTED;
     const next = noted(before, change);
     const { row } = next;
-    if (astray !== undefined && astray.state !== row?.state) {
-      await entries.remove(astray, ofState(astray), astray.seq + 1);
+    if (astray !== undefined && row !== undefined) {
+      await remove(entries, entriesOnlyOf(astray, row), astray.seq + 1);
       astray = undefined;
     }
     if (change.repair !== true && isSame(before, next)) return;
     if (row !== undefined) {
-      const joined = listsJoined(before.row, row, change.repair === true);
-      await Promise.all(joined.map((list) => entries.put(row, list)));
+      const joined = entriesJoined(before.row, row, change.repair === true);
+      await Promise.all(joined.map((entry) => entries.put(row, entry)));
     }
     if (!(await items.put(id, stored, next))) {
-      if (row !== undefined && row.state !== before.row?.state) astray = row;
+      astray = row;
       continue;
     }
-    if (row !== undefined && before.row !== undefined && before.row.state !== row.state) {
-      await entries.remove(row, ofState(before.row), row.seq);
+    if (row !== undefined && before.row !== undefined) {
+      await remove(entries, entriesOnlyOf(before.row, row), row.seq);
     }
     return;
   }
@@ -93,15 +95,26 @@ async function note(
   });
 }
 
-function ofState({ state }: SagaRow): List {
-  return { kind: 'state', state };
+async function remove(
+  entries: SagaEntries,
+  keys: readonly EntryKey[],
+  below: number,
+): Promise<void> {
+  await Promise.all(keys.map((key) => entries.remove(key, below)));
 }
 
-function listsJoined(before: SagaRow | undefined, row: SagaRow, repair: boolean): List[] {
-  if (before === undefined || repair) {
-    return [{ kind: 'all' }, { kind: 'name', name: row.name }, ofState(row)];
-  }
-  return before.state === row.state ? [] : [ofState(row)];
+function entriesJoined(before: SagaRow | undefined, row: SagaRow, repair: boolean): EntryKey[] {
+  if (before === undefined || repair) return entriesOf(row);
+  const joined = entriesOnlyOf(row, before);
+  const open = openEntryOf(row);
+  const stays = open !== undefined && !joined.some(({ pk }) => pk === open.pk);
+  // The entry holds the review's deadline.
+  return stays && before.reviewDeadlineAt !== row.reviewDeadlineAt ? [...joined, open] : joined;
+}
+
+function entriesOnlyOf(row: SagaRow, other: SagaRow): EntryKey[] {
+  const others = new Set(entriesOf(other).map(({ pk, sk }) => `${pk} ${sk}`));
+  return entriesOf(row).filter(({ pk, sk }) => !others.has(`${pk} ${sk}`));
 }
 
 function isSame(before: NotedSaga, next: NotedSaga): boolean {

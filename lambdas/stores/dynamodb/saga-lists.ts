@@ -1,7 +1,10 @@
 import { sha256Hex } from '../../../statemachines/ledger/hash.ts';
+import { isOpen, type OpenState } from '../../../statemachines/metrics.ts';
 import type { SagaStatus } from '../../../statemachines/rules/events.ts';
 import type { SagaQuery } from '../../ports/saga-index.ts';
+import type { LedgerId } from '../../ports/ledger-store.ts';
 import type { Place, SagaRow } from '../../projection/row.ts';
+import { ledgerKey, parseLedgerKey } from '../checks.ts';
 
 /**
  * Partitions of each list. One takes 1,000 writes a second, so a tenant may move 8,000 sagas a
@@ -34,9 +37,45 @@ export function shardOf(sagaId: string): number {
   return Number.parseInt(sha256Hex(sagaId).slice(0, 8), 16) % LIST_SHARDS;
 }
 
-/** The key of a saga's entry in one list. */
-export function entryKey(row: SagaRow, list: List): { readonly pk: string; readonly sk: string } {
-  return { pk: listPartition(row.tenant, list, shardOf(row.sagaId)), sk: positionOf(row) };
+/** The key of an entry in a list. */
+export interface EntryKey {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/** Every entry of a saga: in three lists of its tenant and, while it is open, in one of the plane's. */
+export function entriesOf(row: SagaRow): EntryKey[] {
+  const open = openEntryOf(row);
+  const shard = shardOf(row.sagaId);
+  const lists: List[] = [
+    { kind: 'all' },
+    { kind: 'name', name: row.name },
+    { kind: 'state', state: row.state },
+  ];
+  const sk = positionOf(row);
+  const entries = lists.map((list) => ({ pk: listPartition(row.tenant, list, shard), sk }));
+  return open === undefined ? entries : [...entries, open];
+}
+
+export function openEntryOf(row: SagaRow): EntryKey | undefined {
+  if (!isOpen(row.state)) return undefined;
+  const pk = openPartition(row.state, shardOf(row.sagaId));
+  return { pk, sk: `${padded(row.stateSince)}#${ledgerKey(row)}` };
+}
+
+/** A shard of the plane's own list of all sagas in one state, whoever's they are: longest there first. */
+export function openPartition(state: OpenState, shard: number): string {
+  return `open#${state}#${shard}`;
+}
+
+export interface OpenEntry extends LedgerId {
+  /** When the saga came into the state. */
+  readonly since: number;
+}
+
+export function openEntryAt(position: string): OpenEntry {
+  const since = Number(position.slice(0, DIGITS));
+  return { since, ...parseLedgerKey(position.slice(DIGITS + 1)) };
 }
 
 /** By age, then id. A saga stands at the same position in each of its lists. */
