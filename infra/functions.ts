@@ -10,7 +10,7 @@ import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lam
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { TABLE_VARIABLES } from '../statemachines/asl/environment.ts';
+import { PLANE_VARIABLE, TABLE_VARIABLES } from '../statemachines/asl/environment.ts';
 import { accept, wildcard } from './accept.ts';
 import { bundlerProblems, bundlingWith, entryProblems } from './bundling.ts';
 import { refuse } from './problems.ts';
@@ -34,6 +34,8 @@ export type SagaFunctionProps = Omit<
 
 /** What all functions of a plane share. */
 export interface FunctionSettings {
+  /** The plane's name in its metrics. */
+  readonly plane: string;
   readonly tables: SagaTables;
   readonly removalPolicy: RemovalPolicy;
   readonly logRetention: RetentionDays;
@@ -101,6 +103,7 @@ export function sagaFunction(
       POWERTOOLS_SERVICE_NAME: options.service,
       ...settings.defaults.environment,
       ...props.environment,
+      [PLANE_VARIABLE]: settings.plane,
       [TABLE_VARIABLES.ledger]: tables.ledger.tableName,
       [TABLE_VARIABLES.payloads]: tables.payloads.tableName,
       [TABLE_VARIABLES.coordination]: tables.coordination.tableName,

@@ -122,7 +122,10 @@ export function grantRegistry(
 }
 
 /** Partitions of the projection in the coordination table: sagas and the lists they stand in. */
-const PROJECTION_PARTITIONS = ['saga#*', 'index#*'];
+const SAGAS = 'saga#*';
+const TENANTS_LISTS = 'index#*';
+/** Lists over all tenants, which say nothing of a saga but where it is. */
+const OPEN_LISTS = 'open#*';
 
 /**
  * Reads the projection: lists, and noted heads. With `write` it also notes, as the outbox does.
@@ -141,9 +144,33 @@ export function grantProjection(
         : ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query'],
     resources: [coordination.tableArn],
     conditions: {
-      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': PROJECTION_PARTITIONS },
+      'ForAllValues:StringLike': {
+        'dynamodb:LeadingKeys':
+          options.write === true ? [SAGAS, TENANTS_LISTS, OPEN_LISTS] : [SAGAS, TENANTS_LISTS],
+      },
       Null: { 'dynamodb:LeadingKeys': 'false' },
     },
+  });
+  grantKey(grantee, coordination);
+}
+
+/** Counts open sagas over all tenants, as the sweep does, and takes out entries that are not true. */
+export function grantCensus(grantee: IGrantable, coordination: Table): void {
+  const only = (partitions: string) => ({
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partitions] },
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  });
+  add(grantee, {
+    sid: 'Count',
+    actions: ['dynamodb:Query', 'dynamodb:DeleteItem'],
+    resources: [coordination.tableArn],
+    conditions: only(OPEN_LISTS),
+  });
+  add(grantee, {
+    sid: 'LookUp',
+    actions: ['dynamodb:GetItem'],
+    resources: [coordination.tableArn],
+    conditions: only(SAGAS),
   });
   grantKey(grantee, coordination);
 }

@@ -1,10 +1,11 @@
-import { Duration, Lazy, Stack } from 'aws-cdk-lib';
+import { Duration, Lazy } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { Construct } from 'constructs';
-import type { Access } from '../statemachines/access.ts';
+import type { Access, Role } from '../statemachines/access.ts';
 import { API_VARIABLES, type ClaimNames } from '../statemachines/asl/api-environment.ts';
+import { accept, wildcard } from './accept.ts';
 import {
   accessList,
   claimProblems,
@@ -50,6 +51,9 @@ const TIMEOUT = Duration.seconds(26);
 
 const PLACE = 'the function behind the API (plane.api)';
 
+/** Roles with calls that change something. */
+const CHANGE: readonly Role[] = ['starter', 'reviewer', 'operator'];
+
 /**
  * The HTTP API of a plane: one function, and before it an HTTP API for each kind of authorisation, since
  * a route has only one kind. The function learns from the gateway who calls, and nothing from the caller.
@@ -91,19 +95,16 @@ export class SagaApi extends Construct {
     const grant = { role, access };
     refuse(grantProblems(`the access of role "${role.node.path}"`, this.#grants, grant));
     this.#grants.push(grant);
-    role.addToPrincipalPolicy(
-      new PolicyStatement({
-        sid: 'CallSagas',
-        actions: ['execute-api:Invoke'],
-        resources: [
-          Stack.of(this).formatArn({
-            service: 'execute-api',
-            resource: this.iamApi.apiId,
-            resourceName: '*',
-          }),
-        ],
-      }),
+    const { iamApi } = this;
+    const changes = access.roles.some((each) => CHANGE.includes(each));
+    const resources = (changes ? ['GET', 'POST'] : ['GET']).map((method) =>
+      iamApi.arnForExecuteApi(method, '/*', '$default'),
     );
+    role.addToPrincipalPolicy(
+      new PolicyStatement({ sid: 'CallSagas', actions: ['execute-api:Invoke'], resources }),
+    );
+    const why = 'every call of this API is decided on by the function, for this role’s tenant only';
+    accept(role, Object.fromEntries(resources.map((each) => [wildcard(this, each), why])));
   }
 
   #function(props: SagaApiProps, claims: ClaimNames | undefined): NodejsFunction {

@@ -1,6 +1,8 @@
 /** `counterstep/cdk`: constructs that deploy sagas. */
 
 export type { Access, Role } from '../statemachines/access.ts';
+export type { OpenState } from '../statemachines/metrics.ts';
+export type { AlarmKind, WatchingThresholds } from './alarms.ts';
 export type { SagaFunctionProps } from './functions.ts';
 export type { SagaApiOptions } from './http-api.ts';
 export { SagaApi } from './http-api.ts';
@@ -13,5 +15,8 @@ export { SagaPlane } from './plane.ts';
 export { DEPLOYMENT_ERROR, DeploymentError } from './problems.ts';
 export type { SagaOptions } from './saga.ts';
 export { Saga } from './saga.ts';
+export { Sweep } from './sweep.ts';
 export type { SagaTablesProps } from './tables.ts';
 export { SagaTables } from './tables.ts';
+export type { WatchingOptions } from './watching.ts';
+export { Watching } from './watching.ts';

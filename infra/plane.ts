@@ -1,19 +1,13 @@
 import { Duration, Names, RemovalPolicy } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
-import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Access } from '../statemachines/access.ts';
 import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/asl/timeouts.ts';
 import type { Problem } from '../statemachines/language/problems.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
-import { accept } from './accept.ts';
-import { ownEntry } from './bundling.ts';
 import {
   MAX_PREFIX,
   prefixProblems,
@@ -33,7 +27,9 @@ import { SagaApi, type SagaApiOptions } from './http-api.ts';
 import { type AnyEventBus, Outbox, type OutboxOptions } from './outbox.ts';
 import { DeploymentError, refuse } from './problems.ts';
 import { Saga, type SagaOptions } from './saga.ts';
+import { Sweep } from './sweep.ts';
 import { SagaTables, type SagaTablesProps } from './tables.ts';
+import { Watching, type WatchingOptions } from './watching.ts';
 
 export interface SagaPlaneProps extends SagaTablesProps {
   /**
@@ -52,6 +48,8 @@ export interface SagaPlaneProps extends SagaTablesProps {
   readonly machinePrefix?: string;
   /** How the ledger's stream is read, and where events are published. */
   readonly outbox?: OutboxOptions;
+  /** Alarms, whom they tell, and the dashboard. `false`: there are none. */
+  readonly watching?: WatchingOptions | false;
 }
 
 /** How a tool's function is made: as CDK's `NodejsFunctionProps`. */
@@ -68,9 +66,10 @@ export class SagaPlane extends Construct {
   /** Serves `begin`, `assess`, `settle` and `complete` of every saga. */
   readonly ledgerFunction: NodejsFunction;
   /** Finds, each minute, every saga that somebody must look at. */
-  readonly sweepFunction: NodejsFunction;
+  readonly sweep: Sweep;
   /** Feeds the projection and the event bus from the ledger's stream. */
   readonly outbox: Outbox;
+  readonly watching: Watching | undefined;
   readonly machinePrefix: string;
   readonly #settings: FunctionSettings;
   readonly #tools = new Map<string, ServedTool>();
@@ -85,19 +84,33 @@ export class SagaPlane extends Construct {
       props.machinePrefix ??
       Names.uniqueResourceName(this, { maxLength: MAX_PREFIX, separator: '-' });
     this.#settings = {
+      plane: this.machinePrefix,
       tables: this.tables,
       removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
       logRetention: props.logRetention ?? RetentionDays.ONE_YEAR,
       defaults: props.functionProps ?? {},
     };
     this.ledgerFunction = this.#ledger(props.ledgerEntry);
-    this.sweepFunction = this.#sweep();
+    const { machinePrefix } = this;
+    this.sweep = new Sweep(this, 'Sweep', { settings: this.#settings, machinePrefix });
     this.outbox = new Outbox(this, 'Outbox', { ...props.outbox, settings: this.#settings });
+    if (props.watching === false) return;
+    this.watching = new Watching(this, 'Watching', {
+      ...props.watching,
+      plane: machinePrefix,
+      sweep: this.sweep,
+      outbox: this.outbox,
+    });
+    this.watching.function('ledger', this.ledgerFunction);
   }
 
   /** Where the plane publishes what becomes of sagas: see `docs/events.md`. */
   get eventBus(): AnyEventBus {
     return this.outbox.eventBus;
+  }
+
+  get sweepFunction(): NodejsFunction {
+    return this.sweep.fn;
   }
 
   get outboxFunction(): NodejsFunction {
@@ -127,6 +140,7 @@ export class SagaPlane extends Construct {
     grantPayloads(fn, this.tables.payloads);
     grantRegistry(fn, this.tables.coordination);
     this.#tools.set(contract.name, { contract, fn });
+    this.watching?.function(`tool-${contract.name}`, fn);
     return fn;
   }
 
@@ -164,6 +178,10 @@ export class SagaPlane extends Construct {
       machinePrefix: this.machinePrefix,
       sagas: () => this.#sagas.values(),
     });
+    const { iamApi, jwtApi } = this.#api;
+    this.watching?.function('api', this.#api.function);
+    this.watching?.api('iam', iamApi);
+    if (jwtApi !== undefined) this.watching?.api('jwt', jwtApi);
     return this.#api;
   }
 
@@ -200,45 +218,6 @@ export class SagaPlane extends Construct {
     return fn;
   }
 
-  #sweep(): NodejsFunction {
-    const scope = new Construct(this, 'Sweep');
-    const undelivered = new Queue(scope, 'Undelivered', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-    });
-    accept(undelivered, {
-      'AwsSolutions-SQS3': 'it is itself where undelivered calls of the sweep end',
-    });
-    const fn = this.#function(scope, {
-      service: 'sweep',
-      place: 'the sweep',
-      description: 'Finds sagas that are due, and grants their next drive',
-      timeout: SWEEP_TIMEOUT,
-      entryContent: 'export const handler = sweepHandler()',
-      props: {
-        entry: ownEntry('lambdas/sweep/sweep.lambda'),
-        // The next minute's sweep does all that this one did not.
-        retryAttempts: 0,
-        maxEventAge: Duration.minutes(1),
-        onFailure: new SqsDestination(undelivered),
-      },
-    });
-    grantRegistry(fn, this.tables.coordination, { read: true });
-    grantDrives(fn, this, this.machinePrefix);
-    new Rule(scope, 'EachMinute', {
-      schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [
-        new LambdaTarget(fn, {
-          deadLetterQueue: undelivered,
-          retryAttempts: 0,
-          maxEventAge: Duration.minutes(1),
-        }),
-      ],
-    });
-    return fn;
-  }
-
   #function(scope: Construct, options: FunctionOptions): NodejsFunction {
     const fn = sagaFunction(scope, this.#settings, options);
     grantAppend(fn, this.tables.ledger);
@@ -257,6 +236,3 @@ const NO_API: Problem = {
   problem: 'the plane has no API that a role could call',
   remedy: 'Call plane.api before',
 };
-
-/** Many due sagas take one pass longer; passes may overlap, each grant is an append of its own. */
-const SWEEP_TIMEOUT = Duration.minutes(5);

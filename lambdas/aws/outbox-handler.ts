@@ -1,4 +1,5 @@
 import { EVENT_BUS_VARIABLE } from '../../statemachines/asl/environment.ts';
+import { counted } from '../outbox/counted.ts';
 import { Outbox, type OutboxParts, type OutboxReport } from '../outbox/outbox.ts';
 import { arrivalOf, type StreamBatch } from '../outbox/stream.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -7,15 +8,21 @@ import { dynamoClient } from '../stores/dynamodb/open.ts';
 import { dynamoSagaIndex } from '../stores/dynamodb/saga-index.ts';
 import { storeClock } from '../stores/dynamodb/store-clock.ts';
 import type { LambdaHandler } from './context.ts';
+import type { LambdaMetrics } from './emf-metrics.ts';
 import { eventBus } from './event-bus.ts';
-import { type Environment, tablesFrom } from './host.ts';
+import { type Environment, metricsOf, tablesFrom } from './host.ts';
 import { type LambdaLog, powertoolsLog } from './powertools-log.ts';
 
 export interface OutboxHandlerOptions {
   /** Default: DynamoDB and EventBridge, by the function's environment. */
-  readonly parts?: OutboxParts & { readonly log: LambdaLog };
-  /** Told what became of each batch: the place for metrics. */
+  readonly parts?: OutboxHandlerParts;
+  /** Told what became of each batch, beside the metrics. */
   readonly observed?: (report: OutboxReport) => void;
+}
+
+export interface OutboxHandlerParts extends OutboxParts {
+  readonly log: LambdaLog;
+  readonly metrics?: LambdaMetrics;
 }
 
 /** A partial batch response: Lambda hands over again everything from the first of these on. */
@@ -32,7 +39,12 @@ export function outboxHandler(
   options: OutboxHandlerOptions = {},
 ): LambdaHandler<StreamBatch, BatchAnswer> {
   const parts = options.parts ?? deployedParts(process.env);
-  const outbox = new Outbox(parts);
+  const { metrics, publisher } = parts;
+  const counting =
+    metrics === undefined || publisher === undefined
+      ? {}
+      : { publisher: counted(publisher, metrics) };
+  const outbox = new Outbox({ ...parts, ...counting });
   return async ({ Records }) => {
     parts.log.begin({});
     if (!Array.isArray(Records)) {
@@ -42,13 +54,15 @@ export function outboxHandler(
     const report = await outbox.take(Records.map((record) => arrivalOf(record, now)));
     parts.log.info('passed on', { ...report, failed: report.failed.length });
     options.observed?.(report);
+    metrics?.gauge('OutboxLag', report.lagMs / 1000);
+    metrics?.flush();
     return {
       batchItemFailures: report.failed.map((itemIdentifier) => ({ itemIdentifier })),
     };
   };
 }
 
-function deployedParts(env: Environment): OutboxParts & { readonly log: LambdaLog } {
+function deployedParts(env: Environment): OutboxHandlerParts {
   const tables = tablesFrom(env);
   const bus = env[EVENT_BUS_VARIABLE];
   if (bus === undefined || bus === '') {
@@ -65,5 +79,6 @@ function deployedParts(env: Environment): OutboxParts & { readonly log: LambdaLo
     publisher: eventBus({ bus, clock }),
     clock,
     log: powertoolsLog(),
+    metrics: metricsOf(env, clock),
   };
 }

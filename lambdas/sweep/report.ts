@@ -5,10 +5,11 @@ import type { SweepReport } from './sweep.ts';
 
 /** What one pass did. Zeros too: an alarm must tell "nothing" from "not run". */
 export function reportSweep(metrics: Metrics, report: SweepReport): void {
-  metrics.count('Sweeps');
+  metrics.count('Sweeps', report.finished ? 1 : 0);
   metrics.count('DueSagas', report.seen);
   metrics.count('DrivesGranted', report.granted);
-  metrics.count('DamagedLedgers', report.damaged.length);
+  // Each was counted where it was found.
+  metrics.count('DamagedLedgers', 0);
   metrics.gauge('OldestDue', report.latestMs / 1000);
 }
 

@@ -14,3 +14,16 @@ export async function play(world: World, name: string, orderId: string): Promise
   expect({ failed, verdict }, story.join('\n')).toEqual({ failed: [], verdict: 'valid' });
   return id;
 }
+
+/** An input for the refund. */
+export function refundOfOrder(orderId: string) {
+  return {
+    orderId,
+    email: `${orderId}@customers.example`,
+    sku: 'SKU-7',
+    quantity: 1,
+    amountMinor: 4_900,
+    currency: 'EUR',
+    reason: 'Arrived broken',
+  };
+}

@@ -12,6 +12,7 @@ const KINDS = {
   'limits/large input': 7,
   'ASL/CDK generation': 9,
   'tenant/security': 7,
+  monitoring: 6,
 };
 
 const ID = /^[a-z]{2}-\d{2}\b/;

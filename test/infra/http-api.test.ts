@@ -9,6 +9,7 @@ import { machineName } from '../../statemachines/asl/machine-name.ts';
 import { holdItem, small } from '../lambdas/aws/small.ts';
 import { grantedActions, may, REWRITES, roleOf, statementsOf } from './policies.ts';
 import {
+  API_ENTRY,
   final,
   LEDGER,
   ofType,
@@ -20,14 +21,13 @@ import {
   textOf,
 } from './synth.ts';
 
-const ENTRY = 'test/infra/entries/api.lambda.ts';
 const JWT = { issuer: 'https://issuer.example', audience: ['people'] };
 
 /** A plane with one saga, its API, and one agent that may call. */
 function planeWithApi(options: Partial<SagaApiOptions> = {}) {
   const { stack, plane } = planeIn();
   plane.tool(holdItem, { entry: TOOL_ENTRY });
-  const api = plane.api({ entry: ENTRY, ...options });
+  const api = plane.api({ entry: API_ENTRY, ...options });
   plane.saga(small);
   const agent = new Role(stack, 'Agent', { assumedBy: new AccountPrincipal(stack.account) });
   plane.grantAccess(agent, { tenant: 'acme', roles: ['starter', 'reader'] });
@@ -215,12 +215,23 @@ describe('the function', () => {
       tenant: 'tenant',
       roles: 'roles',
     });
-    const statements = statementsOf(resources, agent);
-    const iam = apiIds()[0];
-    const arn = (id: string | undefined) =>
-      `arn:\${AWS::Partition}:execute-api:\${AWS::Region}:\${AWS::AccountId}:\${${id}}/$default/GET/v1/sagas`;
-    expect(may(statements, 'execute-api:Invoke', arn(iam))).toBe('allowed');
-    expect(may(statements, 'execute-api:Invoke', arn('Another'))).toBe('not granted');
+  });
+
+  test('a role with access may call this API, and to read only where it has no more to do', () => {
+    const { stack, plane } = planeWithApi();
+    const watcher = new Role(stack, 'Watcher', { assumedBy: new AccountPrincipal(stack.account) });
+    plane.grantAccess(watcher, { tenant: 'acme', roles: ['reader', 'auditor'] });
+    const { resources: granted } = final(stack);
+    const [[iamApi] = []] = ofType(granted, 'AWS::ApiGatewayV2::Api');
+    const call = (of: string, method: string, api = iamApi) =>
+      may(
+        statementsOf(granted, roleOf(granted, of)),
+        'execute-api:Invoke',
+        `arn:\${AWS::Partition}:execute-api:\${AWS::Region}:\${AWS::AccountId}:\${${api}}/$default/${method}/v1/sagas`,
+      );
+    expect([call('Agent', 'GET'), call('Agent', 'POST')]).toEqual(['allowed', 'allowed']);
+    expect([call('Watcher', 'GET'), call('Watcher', 'POST')]).toEqual(['allowed', 'not granted']);
+    expect(call('Agent', 'GET', 'Another')).toBe('not granted');
   });
 });
 
@@ -232,7 +243,7 @@ describe('what cannot work fails while synthesising', () => {
     const other = new Role(stack, 'Other', { assumedBy: new AccountPrincipal(stack.account) });
     expect(() => plane.grantAccess(other, { tenant: 'a/b', roles: ['reader'] })).toThrow(/"\/"/);
     expect(() => plane.grantAccess(other, { tenant: 'a', roles: [] })).toThrow(/starter, reader/);
-    expect(() => plane.api({ entry: ENTRY })).toThrow(/API already/);
+    expect(() => plane.api({ entry: API_ENTRY })).toThrow(/API already/);
     const without = planeIn().plane;
     expect(() => without.grantAccess(other, { tenant: 'a', roles: ['reader'] })).toThrow(
       /plane\.api before/,
@@ -241,7 +252,7 @@ describe('what cannot work fails while synthesising', () => {
 
   test('an audience that takes every token', () => {
     const jwt = { issuer: JWT.issuer, audience: [] };
-    expect(() => planeIn().plane.api({ entry: ENTRY, jwt })).toThrow(/audience.*client ids/s);
+    expect(() => planeIn().plane.api({ entry: API_ENTRY, jwt })).toThrow(/audience.*client ids/s);
   });
 
   test('an entry that does not exist', () => {

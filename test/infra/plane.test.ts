@@ -47,19 +47,6 @@ describe('functions', () => {
         expect([id, resource]).toEqual([id, { ...resource, ...kept }]);
     }
   });
-
-  test('the sweep runs each minute, and what is not delivered is kept', () => {
-    const rule = ofType(resources, 'AWS::Events::Rule')[0]?.[1];
-    const queue = idOf(resources, 'AWS::SQS::Queue', /Undelivered/);
-    expect(rule?.Properties).toMatchObject({
-      ScheduleExpression: 'rate(1 minute)',
-      Targets: [{ DeadLetterConfig: { Arn: { 'Fn::GetAtt': [queue, 'Arn'] } } }],
-    });
-    const config = ofType(resources, 'AWS::Lambda::EventInvokeConfig')[0]?.[1];
-    expect(config?.Properties).toMatchObject({
-      DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': [queue, 'Arn'] } } },
-    });
-  });
 });
 
 describe('machines', () => {

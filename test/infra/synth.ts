@@ -5,6 +5,7 @@ import { SagaPlane, type SagaPlaneProps } from 'counterstep/cdk';
 import { vi } from 'vitest';
 
 export const LEDGER_ENTRY = 'test/infra/entries/ledger.lambda.ts';
+export const API_ENTRY = 'test/infra/entries/api.lambda.ts';
 /** Any file will do where nothing is bundled. */
 export const TOOL_ENTRY = 'test/infra/entries/hold-item.lambda.ts';
 

@@ -4,7 +4,13 @@ import type { Census, SagaCensus, StateCensus } from '../../ports/saga-census.ts
 import { answered } from './errors.ts';
 import { type SagaEntries, sagaEntries } from './saga-entries.ts';
 import { type SagaItems, sagaItems } from './saga-items.ts';
-import { type EntryKey, LIST_SHARDS, openEntryAt, openEntryOf, openPartition } from './saga-lists.ts';
+import {
+  type EntryKey,
+  LIST_SHARDS,
+  openEntryAt,
+  openEntryOf,
+  openPartition,
+} from './saga-lists.ts';
 import { sortedItems } from './sorted-partitions.ts';
 import { checkedTableName } from './tables.ts';
 

@@ -1,8 +1,8 @@
 import { sha256Hex } from '../../../statemachines/ledger/hash.ts';
 import { isOpen, type OpenState } from '../../../statemachines/metrics.ts';
 import type { SagaStatus } from '../../../statemachines/rules/events.ts';
-import type { SagaQuery } from '../../ports/saga-index.ts';
 import type { LedgerId } from '../../ports/ledger-store.ts';
+import type { SagaQuery } from '../../ports/saga-index.ts';
 import type { Place, SagaRow } from '../../projection/row.ts';
 import { ledgerKey, parseLedgerKey } from '../checks.ts';
 

@@ -1,0 +1,80 @@
+import { Duration } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { accept } from './accept.ts';
+import { ownEntry } from './bundling.ts';
+import { type FunctionSettings, sagaFunction } from './functions.ts';
+import { grantAppend, grantCensus, grantDrives, grantRegistry, machineArn } from './grants.ts';
+
+export interface SweepProps {
+  readonly settings: FunctionSettings;
+  readonly machinePrefix: string;
+}
+
+/** Finds, each minute, every saga that somebody must look at, and counts those that are open. */
+export class Sweep extends Construct {
+  readonly fn: NodejsFunction;
+  /** Where calls end that failed or were never delivered, for 14 days. The next minute's pass does their work. */
+  readonly undelivered: Queue;
+
+  constructor(scope: Construct, id: string, { settings, machinePrefix }: SweepProps) {
+    super(scope, id);
+    const { ledger, coordination } = settings.tables;
+    this.undelivered = new Queue(this, 'Undelivered', {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    accept(this.undelivered, {
+      'AwsSolutions-SQS3': 'it is itself where undelivered calls of the sweep end',
+    });
+    this.fn = sagaFunction(this, settings, {
+      service: 'sweep',
+      place: 'the sweep',
+      description: 'Finds sagas that are due, and grants their next drive',
+      timeout: SWEEP_TIMEOUT,
+      entryContent: 'export const handler = sweepHandler()',
+      props: {
+        entry: ownEntry('lambdas/sweep/sweep.lambda'),
+        // The next minute's sweep does all that this one did not.
+        retryAttempts: 0,
+        maxEventAge: Duration.minutes(1),
+        onFailure: new SqsDestination(this.undelivered),
+      },
+    });
+    grantAppend(this.fn, ledger);
+    grantRegistry(this.fn, coordination, { read: true });
+    grantCensus(this.fn, coordination);
+    grantDrives(this.fn, this, machinePrefix);
+    const target = new LambdaTarget(this.fn, {
+      deadLetterQueue: this.undelivered,
+      retryAttempts: 0,
+      maxEventAge: Duration.minutes(1),
+    });
+    new Rule(this, 'EachMinute', {
+      description: 'Calls the sweep',
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [target],
+    });
+    // Only saves time: a drive that vanished is found when its saga is due. Express tells nothing.
+    new Rule(this, 'EndedBadly', {
+      description: 'Tells the sweep of executions that failed, timed out or were stopped',
+      eventPattern: {
+        source: ['aws.states'],
+        detailType: ['Step Functions Execution Status Change'],
+        detail: {
+          status: ['FAILED', 'TIMED_OUT', 'ABORTED'],
+          stateMachineArn: [{ prefix: machineArn(this, `${machinePrefix}-`) }],
+        },
+      },
+      targets: [target],
+    });
+  }
+}
+
+/** Many due sagas take one pass longer; passes may overlap, each grant is an append of its own. */
+const SWEEP_TIMEOUT = Duration.minutes(5);
