@@ -52,6 +52,7 @@ export type CountName = (typeof COUNTS)[number];
 
 /** What was measured, with its unit in the words of CloudWatch. */
 export const GAUGES = {
+  /** Those that run or undo, once they took half a minute. */
   Sagas: 'Count',
   /** Time that the longest one has been in its state. */
   OldestSaga: 'Seconds',

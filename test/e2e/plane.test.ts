@@ -142,7 +142,7 @@ describe('sagas that the sweep finds', () => {
   test
     .skipIf(!deploys)
     .concurrent(
-      'ef-07 and ef-12: an execution that is stopped does no more, and its start is not repeated',
+      'ef-07: an execution that is stopped does no more, and its saga goes on',
       async ({ expect }) => {
         const order = orderId('stopped');
         const match = { orderId: order };
@@ -171,6 +171,31 @@ describe('sagas that the sweep finds', () => {
         expect(emails.map(({ epoch }) => epoch)).toEqual([2]);
         expect(await counted(world, 'erp', 'create', order)).toEqual({ calls: 1, effects: 1 });
         for (const waited of waits(events)) expect(waited).toBeLessThan(FOUND_WITHIN_MS);
+      },
+    );
+
+  // As above: only on a stand-in.
+  test
+    .skipIf(!deploys)
+    .concurrent(
+      'ef-12: a start whose execution was stopped is answered from the ledger',
+      async ({ expect }) => {
+        const order = orderId('again-stopped');
+        const match = { orderId: order };
+        const fault = { system: 'erp', operation: 'create', match, delayMs: 1_500 } as const;
+        await world.fault({ ...fault, fault: 'slow' });
+        const { id } = await world.plane().start('refund', order, refundOfOrder(order));
+        await eventually('the call at the partner', world, async () => {
+          return (await counted(world, 'erp', 'create', order)).calls === 1;
+        });
+        const executions = new Executions(endpoint ?? '', id, machineOf(await eventsOf(id)));
+        await executions.stop(1);
+        const again = await world.plane().start('refund', order, refundOfOrder(order));
+        expect(again).toMatchObject({ id, replayed: true });
+        // A name that was used is refused for a closed execution, and means: this drive was started.
+        await executions.start(1);
+        expect(await world.plane().untilEnded(id)).toMatchObject({ state: 'completed' });
+        expect(await counted(world, 'erp', 'create', order)).toEqual({ calls: 1, effects: 1 });
       },
     );
 

@@ -13,6 +13,7 @@ const KINDS = {
   'ASL/CDK generation': 9,
   'tenant/security': 7,
   monitoring: 6,
+  'emulator fidelity': 10,
 };
 
 const ID = /^[a-z]{2}-\d{2}\b/;

@@ -29,7 +29,7 @@ const rowOf = (id: LedgerId, seq: number, state: SagaRow['state'], since: number
   name: 'refund',
   version: '1',
   startedAt: 1_000,
-  changedAt: since,
+  changedAt: since + 100_000,
   stateSince: since,
   drive: 'running',
 });
@@ -91,6 +91,21 @@ test('sagas of all tenants are counted by state, with the one that is longest in
       { sagas: own.length, oldestSince: Math.min(...own.map(({ stateSince }) => stateSince)) },
     ]);
   }
+});
+
+test('a saga that moves is counted once it took half a minute, one that waits at once', async () => {
+  const young = { ...rowOf(fresh(), 1, 'running', 1_000), changedAt: 30_999 };
+  const undone = { ...rowOf(fresh(), 1, 'compensating', 1_000), changedAt: 30_999 };
+  const waiting = { ...rowOf(fresh(), 1, 'waiting', 1_000), changedAt: 1_000 };
+  for (const row of [young, undone, waiting]) await note(row);
+  expect(counts(await take())).toEqual({ ...NONE, waiting: 1 });
+  for (const row of [young, undone])
+    await note({ ...row, seq: 2, hash: 'hash-2', changedAt: 31_000 });
+  const census = await take();
+  expect(counts(census)).toEqual({ ...NONE, running: 1, compensating: 1, waiting: 1 });
+  expect(census.states.running.oldestSince).toBe(1_000);
+  await note({ ...young, seq: 3, hash: 'hash-3', state: 'completed' });
+  expect(counts(await take())).toEqual({ ...NONE, compensating: 1, waiting: 1 });
 });
 
 test('a saga that moves on is counted once, and its time begins anew', async () => {

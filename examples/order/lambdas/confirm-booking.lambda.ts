@@ -1,8 +1,8 @@
 import { toolHandler } from 'counterstep/lambda';
-import { partnersUrl } from '../../environment.ts';
-import { order } from '../saga.ts';
+import { partnersUrl, sagaType } from '../../environment.ts';
+import { orderOf } from '../saga.ts';
 import { confirmBookingTool } from '../tools.ts';
 
 export const handler = toolHandler(confirmBookingTool({ partnersUrl: partnersUrl() }), {
-  sagas: [order],
+  sagas: [orderOf(sagaType())],
 });

@@ -33,7 +33,7 @@ const EXAMINED_PER_PAGE = 1_000;
 const MAX_FETCH = 100;
 const SPARE = 8;
 /** A change that meets other writers again and again is given up after so many tries. */
-const MAX_TRIES = 20;
+const MAX_TRIES = 40;
 
 /**
  * The projection in the coordination table: one item for each saga (`saga#<tenant>/<id>`), which

@@ -57,8 +57,17 @@ export function entriesOf(row: SagaRow): EntryKey[] {
   return open === undefined ? entries : [...entries, open];
 }
 
+/**
+ * Most sagas are over within seconds, and two writes for each would be a tenth of what the projection
+ * costs. One that stands still does not escape: the sweep's next grant is an event, and lists it.
+ */
+const BRIEF_MS = 30_000;
+
+/** The saga's entry in the plane's lists of open sagas; none while it is brief and moves. */
 export function openEntryOf(row: SagaRow): EntryKey | undefined {
   if (!isOpen(row.state)) return undefined;
+  const moves = row.state === 'running' || row.state === 'compensating';
+  if (moves && row.changedAt - row.startedAt < BRIEF_MS) return undefined;
   const pk = openPartition(row.state, shardOf(row.sagaId));
   return { pk, sk: `${padded(row.stateSince)}#${ledgerKey(row)}` };
 }
