@@ -17,8 +17,9 @@ export const BUNDLING: BundlingOptions = {
   // ES modules first: what is not used falls away, of the SDK a third.
   mainFields: ['module', 'main'],
   target: 'node24',
-  // Without esbuild's `keepNames`: errors carry their names as data, and it would cost a twelfth.
   minify: true,
+  // Stack traces and third-party error names stay readable, for a twelfth of the size.
+  keepNames: true,
   sourceMap: true,
   sourcesContent: false,
   // Packages in CommonJS that are bundled into a module still call `require` for Node's own parts.

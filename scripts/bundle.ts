@@ -30,7 +30,7 @@ export async function bundle(entry: string): Promise<Bundle> {
 
 /** The constructs' own options, said as esbuild's interface takes them. */
 function deployed(): BuildOptions {
-  const { target, banner, mainFields, esbuildArgs = {} } = BUNDLING;
+  const { target, banner, mainFields, keepNames = false, esbuildArgs = {} } = BUNDLING;
   if (target === undefined || banner === undefined || mainFields === undefined) {
     throw new Error(
       'infra/bundling.ts leaves out an option that is measured here: adapt this file',
@@ -45,6 +45,7 @@ function deployed(): BuildOptions {
     platform: 'node',
     format: 'esm',
     minify: true,
+    keepNames,
     target,
     mainFields,
     banner: { js: banner },
