@@ -26,9 +26,9 @@ export function machineList(scope: Construct, prefix: string, sagas: Iterable<Sa
   const list: MachineList = {
     base: machineArn(scope, ''),
     prefix,
-    sagas: [...sagas].map(({ definition: { name, plan }, versionArn }) => [
+    sagas: [...sagas].map(({ definition: { name, plan }, version }) => [
       name,
-      numberOf(versionArn),
+      version === undefined ? '' : numberOf(version.attrArn),
       plan.digest.slice(0, PLAN_DIGITS),
     ]),
   };

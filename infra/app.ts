@@ -9,6 +9,7 @@ import { SagaPlane } from './index.ts';
 /**
  * The example sagas as a CDK app. Where the partners are, and whose tokens people bring, comes from the
  * context: `npx cdk synth -c partnersUrl=https://… -c smtpUrl=smtp://… -c jwtIssuer=https://… -c jwtAudience=…`
+ * With `-c sagaType=EXPRESS` both sagas run on Express machines.
  */
 export const app = new App({ analyticsReporting: false, treeMetadata: false });
 const stack = new Stack(app, 'Counterstep', { description: 'Counterstep with its example sagas' });

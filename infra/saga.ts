@@ -12,6 +12,7 @@ import {
 import { Construct } from 'constructs';
 import { machineName } from '../statemachines/asl/machine-name.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
+import type { SagaPlan } from '../statemachines/plan/plan.ts';
 import { accept, wildcard } from './accept.ts';
 import { KEPT, keep } from './functions.ts';
 import { machineArn } from './grants.ts';
@@ -42,8 +43,11 @@ export interface SagaProps extends SagaOptions {
 export class Saga extends Construct {
   readonly definition: AnySaga;
   readonly stateMachine: IStateMachine;
-  /** What new sagas start with. Older ones go on with the versions that their ledgers name. */
-  readonly version: CfnStateMachineVersion;
+  /**
+   * What new sagas start with. Older ones go on with the versions that their ledgers name. Absent only
+   * on a stand-in for AWS that has no versions (context {@link NO_VERSIONS}).
+   */
+  readonly version: CfnStateMachineVersion | undefined;
 
   constructor(scope: Construct, id: string, props: SagaProps) {
     super(scope, id);
@@ -52,20 +56,40 @@ export class Saga extends Construct {
     const machine = stateMachine(kind, props);
     this.definition = props.definition;
     this.stateMachine = StateMachine.fromStateMachineArn(kind, 'StateMachine', machine.attrArn);
-    this.version = new CfnStateMachineVersion(kind, 'Version', {
-      stateMachineArn: machine.attrArn,
-      // Another revision, another version; the one before is retained.
-      stateMachineRevisionId: machine.attrStateMachineRevisionId,
-      description: `plan ${plan.digest}`,
-    });
-    this.version.applyRemovalPolicy(KEPT);
+    this.version = unversioned(this) ? undefined : published(kind, machine, plan);
     keep(kind, props.removalPolicy);
   }
 
   /** The ARN that event 1 of a new saga names as its machine. */
   get versionArn(): string {
-    return this.version.attrArn;
+    return this.version?.attrArn ?? this.stateMachine.stateMachineArn;
   }
+}
+
+/**
+ * Set to `none` for stand-ins whose CloudFormation lacks `AWS::StepFunctions::StateMachineVersion`
+ * (LocalStack). Sagas there run on what their machine is today: MUST NOT be set for AWS, where it would
+ * take away the pinning of sagas to the code they began with.
+ */
+export const NO_VERSIONS = 'counterstep:machineVersions';
+
+function unversioned(scope: Construct): boolean {
+  return scope.node.tryGetContext(NO_VERSIONS) === 'none';
+}
+
+function published(
+  scope: Construct,
+  machine: CfnStateMachine,
+  plan: SagaPlan,
+): CfnStateMachineVersion {
+  const version = new CfnStateMachineVersion(scope, 'Version', {
+    stateMachineArn: machine.attrArn,
+    // Another revision, another version; the one before is retained.
+    stateMachineRevisionId: machine.attrStateMachineRevisionId,
+    description: `plan ${plan.digest}`,
+  });
+  version.applyRemovalPolicy(KEPT);
+  return version;
 }
 
 function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {

@@ -62,8 +62,13 @@ function localPrincipal(request: Request): Principal {
 export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane> {
   const authenticate = authenticateBy(options);
   const stores = await openEmbeddedStores({ path: options.dataDir });
+  // The port before the engine: where it is taken, no saga has been moved.
+  let answer: Fetch = async () => new Response('starting\n', { status: 503, headers: RETRY_SOON });
+  let server: Listening | undefined;
+  let engine: Engine | undefined;
   try {
-    const engine = await startEngine({
+    server = await listen((request) => answer(request), options.port);
+    engine = await startEngine({
       sagas: options.sagas,
       tools: options.tools,
       stores,
@@ -71,29 +76,38 @@ export async function openLocalPlane(options: PlaneOptions): Promise<LocalPlane>
       ledgers: () => stores.ledger.ledgers(),
       ...(options.log === undefined ? {} : { log: options.log }),
     });
-    const service = new SagaService({
-      host: engine.host,
-      ledger: engine.ledger,
-      sagas: options.sagas,
-      index: engine.projection,
-      machineOf: (saga) => engine.machines.machineOf(saga),
-    });
+    const service = serviceOf(engine, options);
     const app = createApp({ service, authenticate });
-    const server = await listen(app.fetch, options.port);
+    answer = async (request) => app.fetch(request);
+    const parts = [server, engine, stores] as const;
     return {
       url: server.url,
       engine,
       service,
       close: async () => {
-        await server.close();
-        await engine.close();
-        await stores.close();
+        for (const part of parts) await part.close();
       },
     };
   } catch (error) {
+    await server?.close();
+    await engine?.close();
     await stores.close();
     throw error;
   }
+}
+
+type Fetch = (request: Request) => Promise<Response>;
+
+const RETRY_SOON = { 'retry-after': '1' } as const;
+
+function serviceOf(engine: Engine, options: PlaneOptions): SagaService {
+  return new SagaService({
+    host: engine.host,
+    ledger: engine.ledger,
+    sagas: options.sagas,
+    index: engine.projection,
+    machineOf: (saga) => engine.machines.machineOf(saga),
+  });
 }
 
 function authenticateBy(options: PlaneOptions): (request: Request) => Promise<Principal> {

@@ -70,6 +70,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     entropy,
     log,
     drives,
+    anchor: (id) => projection.anchor(id),
     appended: (id, event, hash) => {
       projection.seen(id, event, hash);
       watch.seen(id, event);

@@ -4,7 +4,7 @@ import type { Log } from '../lambdas/ports/log.ts';
 import type { SagaIndex, SagaPage, SagaQuery } from '../lambdas/ports/saga-index.ts';
 import { decodeCursor, encodeCursor } from '../lambdas/projection/cursor.ts';
 import { byAge, matches, rowAfter, type SagaRow, summaryOf } from '../lambdas/projection/row.ts';
-import { openRecord } from '../statemachines/ledger/chain.ts';
+import { LedgerDamaged, openRecord } from '../statemachines/ledger/chain.ts';
 import type { SagaEvent } from '../statemachines/rules/events.ts';
 
 const FLUSH_MS = 50;
@@ -43,24 +43,36 @@ export class Projection implements SagaIndex {
     for (const id of ledgers) {
       const key = keyOf(id);
       missing.delete(key);
-      const noted = this.#rows.get(key);
-      const head = await ledger.head(id);
-      if (
-        head === undefined ||
-        (noted !== undefined && noted.seq === head.seq && noted.hash === head.hash)
-      )
-        continue;
-      if (noted !== undefined && (noted.seq > head.seq || noted.seq === head.seq)) {
-        damaged.push(id);
-        continue;
-      }
-      for (const record of await ledger.read(id, noted?.seq ?? 0)) {
-        this.seen(id, openRecord(record), record.hash);
-      }
+      if (!(await this.#bringUp(id, ledger))) damaged.push(id);
     }
     for (const entry of missing.values())
       damaged.push({ tenant: entry.tenant, sagaId: entry.sagaId });
     return { damaged };
+  }
+
+  /** False where the ledger does not reach the noted head, or cannot be read from there on. */
+  async #bringUp(id: LedgerId, ledger: LedgerStore): Promise<boolean> {
+    const noted = this.#rows.get(keyOf(id));
+    const head = await ledger.head(id);
+    if (head === undefined) return noted === undefined;
+    if (noted?.seq === head.seq) return noted.hash === head.hash;
+    const [first, ...rest] = await ledger.read(id, noted === undefined ? 0 : noted.seq - 1);
+    if (first === undefined) return false;
+    if (noted !== undefined && first.hash !== noted.hash) return false;
+    try {
+      for (const record of noted === undefined ? [first, ...rest] : rest) {
+        this.seen(id, openRecord(record), record.hash);
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof LedgerDamaged) return false;
+      throw error;
+    }
+  }
+
+  /** The head noted of a saga: what its ledger must reach. */
+  anchor(id: LedgerId): { readonly seq: number; readonly hash: string } | undefined {
+    return this.#rows.get(keyOf(id));
   }
 
   /** One event that stands. Events of one saga come in order; a repeat changes nothing. */

@@ -19,6 +19,8 @@ const CONTEXT = {
   JWT_ISSUER: 'jwtIssuer',
   JWT_AUDIENCE: 'jwtAudience',
   SAGA_TYPE: 'sagaType',
+  // `none` for a stand-in without versions of state machines.
+  MACHINE_VERSIONS: 'counterstep:machineVersions',
 } as const;
 
 const context = Object.fromEntries(

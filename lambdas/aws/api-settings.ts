@@ -27,7 +27,8 @@ export function machinesIn(env: Environment, clock: Clock): (saga: AnySaga) => s
   return ({ name, plan }) => {
     const found = versions.get(name);
     if (found !== undefined && plan.digest.startsWith(found.plan)) {
-      return `${list.base}${machineName(list.prefix, name, plan.sagaType)}:${found.version}`;
+      const machine = `${list.base}${machineName(list.prefix, name, plan.sagaType)}`;
+      return found.version === '' ? machine : `${machine}:${found.version}`;
     }
     throw new Problem(
       'definition-unavailable',

@@ -18,4 +18,9 @@ export interface Host {
   readonly drives?: DriveStarter;
   /** Told of every event this process added, once it stands: the in-process counterpart of the ledger's stream. */
   readonly appended?: (id: LedgerId, event: SagaEvent, hash: string) => void;
+  /**
+   * The head noted apart from the ledger, where this process has one at hand. A ledger that no longer
+   * reaches it was cut or rewritten: it is neither moved on nor added to (invariant 11).
+   */
+  readonly anchor?: (id: LedgerId) => { readonly seq: number; readonly hash: string } | undefined;
 }

@@ -202,8 +202,11 @@ export class SagaLedger {
   }
 
   async #read(id: LedgerId): Promise<FoldedHead | undefined> {
+    // The anchor first: the ledger grows, and what is read afterwards reaches at least this far.
+    const anchor = this.#host.anchor?.(id);
     const cached = this.#cache.get(id);
     const records = await this.#host.stores.ledger.read(id, cached?.state.seq ?? 0);
+    if (anchor !== undefined) checkAnchor(anchor, records, cached?.state.seq ?? 0);
     if (records.length === 0) return cached;
     let hash = cached?.hash ?? genesisHash(id.tenant, id.sagaId);
     let state = cached?.state;
@@ -239,6 +242,22 @@ function extend(
   added: FoldedHead['recent'],
 ): FoldedHead {
   return { state, hash, recent: [...(head?.recent ?? []), ...added].slice(-REMEMBERED) };
+}
+
+/** A tail that was cut leaves a shorter chain that holds by itself: only the noted head shows it. */
+function checkAnchor(
+  anchor: { readonly seq: number; readonly hash: string },
+  records: readonly LedgerRecord[],
+  known: number,
+): void {
+  const reached = records.at(-1)?.seq ?? known;
+  if (reached < anchor.seq) {
+    throw new LedgerDamaged(reached + 1, `it is gone: the ledger had ${anchor.seq} records`);
+  }
+  const noted = records.find((record) => record.seq === anchor.seq);
+  if (noted !== undefined && noted.hash !== anchor.hash) {
+    throw new LedgerDamaged(anchor.seq, 'it is not the record that was noted there');
+  }
 }
 
 function checkLink(record: LedgerRecord, seq: number, prev: string): void {

@@ -1,6 +1,5 @@
 import type { AnySaga } from '../../statemachines/language/saga.ts';
-import { canonicalJson } from '../../statemachines/ledger/canonical.ts';
-import { sha256Hex } from '../../statemachines/ledger/hash.ts';
+import type { JsonValue } from '../../statemachines/ledger/canonical.ts';
 import { recoveryGraph } from '../../statemachines/plan/orders.ts';
 import { PROTOCOL, type StepRecord, type Stored } from '../../statemachines/rules/events.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
@@ -8,6 +7,7 @@ import type { SagaState } from '../../statemachines/rules/state.ts';
 import { PayloadTooLarge } from '../ports/payload-store.ts';
 import { keepWhole } from '../runtime/values.ts';
 import { storable } from '../tool/values.ts';
+import { isSameBody, keepBodyDigest } from './body-digest.ts';
 import { fitted, parseBody, type RawBody, tooLarge } from './body.ts';
 import { demand, type Parts, sagaUnknown } from './parts.ts';
 import type { Principal } from './principal.ts';
@@ -37,11 +37,10 @@ export async function startSaga(
   const body = parseBody(raw);
   const input = fitted(saga.input, body, 'input-invalid', 'the input');
   const { id, kind } = startId(principal, saga, key, input);
-  const bodyDigest = sha256Hex(canonicalJson(body));
   const now = (): number => parts.host.clock.now();
 
   const existing = await parts.ledger.load(id);
-  if (existing !== undefined) return replayed(existing, bodyDigest, kind, now());
+  if (existing !== undefined) return replayed(parts, existing, body, kind);
 
   const startedAt = now();
   const { deadlineMs, ceiling } = saga.plan;
@@ -60,7 +59,7 @@ export async function startSaga(
         planDigest: saga.plan.digest,
         machine: parts.machineOf(saga),
         key,
-        bodyDigest,
+        bodyDigest: await keepBodyDigest(parts.host.stores.payloads, id, saga.input, body),
         input: await keepInput(parts, id, saga, body, input),
         steps: stepRecords(saga),
         ...(deadlineMs === undefined ? {} : { deadlineAt: startedAt + deadlineMs }),
@@ -74,7 +73,7 @@ export async function startSaga(
   // Somebody else's event 1 may have come first: then this start is a repeat, or a misuse, of that one.
   return verdict.kind === 'append'
     ? viewOf(state, now())
-    : replayed(state, bodyDigest, kind, now());
+    : replayed(parts, state, body, kind);
 }
 
 export function definitionUnknown(): Problem {
@@ -87,8 +86,17 @@ export function definitionUnknown(): Problem {
 }
 
 /** @throws Problem `key-reused` */
-function replayed(state: SagaState, bodyDigest: string, kind: StartKind, now: number): SagaView {
-  if (state.start.bodyDigest === bodyDigest) return { ...viewOf(state, now), replayed: true };
+async function replayed(
+  parts: Parts,
+  state: SagaState,
+  body: JsonValue,
+  kind: StartKind,
+): Promise<SagaView> {
+  const { tenant, sagaId, bodyDigest } = state.start;
+  const { stores, clock } = parts.host;
+  if (await isSameBody(stores.payloads, { tenant, sagaId }, bodyDigest, body)) {
+    return { ...viewOf(state, clock.now()), replayed: true };
+  }
   if (kind === 'key') {
     throw new Problem(
       'key-reused',

@@ -23,7 +23,10 @@ export interface MachineList {
   readonly base: string;
   /** What the names of all machines begin with. */
   readonly prefix: string;
-  /** Name of the saga, number of its machine's version, first digits of the digest of the plan that runs. */
+  /**
+   * Name of the saga, number of its machine's version (empty on a stand-in that has none), first digits
+   * of the digest of the plan that runs.
+   */
   readonly sagas: readonly (readonly [saga: string, version: string, plan: string])[];
 }
 

@@ -11,6 +11,9 @@ import type { StandIn } from './setup.ts';
 /** The tenant of all sagas that this suite starts on a deployed plane. */
 export const TENANT = 'e2e';
 
+/** Whether the stand-in makes versions of state machines. */
+export const VERSIONED = process.env.MACHINE_VERSIONS !== 'none';
+
 /** What is due is found within two minutes. Nobody is asked more often than a caller would. */
 export const CALLER = { pollMs: 250, patienceMs: 200_000 } as const;
 
@@ -36,6 +39,7 @@ export async function deploy(
       jwtIssuer: issuer.url,
       jwtAudience: issuer.audience,
       sagaType,
+      ...(VERSIONED ? {} : { 'counterstep:machineVersions': 'none' }),
     },
     say: (text) => appendFileSync(log, text),
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { standing } from '../../examples/demo/checks.ts';
 import { type Partners, startPartners } from '../../examples/partners/start.ts';
 import { machineOf } from './aws.ts';
-import { deploy } from './deployed.ts';
+import { deploy, VERSIONED } from './deployed.ts';
 import { play, refundOfOrder } from './scenario.ts';
 import { target } from './target.ts';
 import { type DeployedWorld, openDeployedWorld, orderId } from './worlds.ts';
@@ -27,10 +27,11 @@ describe.skipIf(!deploys)('deployed again', () => {
   test.each(['a', 'b', 'c', 'd'])('scenario (%s) on Express machines', async (name) => {
     const { world } = deployed;
     const id = await play(world, name, orderId(`express-${name}`));
-    expect(machineOf(await world.plane().events(id))).toMatch(/-refund-express:\d+$/);
+    expect(machineOf(await world.plane().events(id))).toMatch(/-refund-express(?::\d+)?$/);
   });
 
-  describe('with functions that changed', () => {
+  // Without versions of machines nothing pins a saga to the functions it began with.
+  describe.skipIf(!VERSIONED)('with functions that changed', () => {
     let folder: string;
     let otherPartners: Partners;
     beforeAll(async () => {

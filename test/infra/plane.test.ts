@@ -100,6 +100,13 @@ describe('machines', () => {
     }
   });
 
+  test('only a stand-in without versions is deployed to without them', () => {
+    const versions = (context: Readonly<Record<string, string>>) =>
+      ofType(deployed([line], {}, context).resources, 'AWS::StepFunctions::StateMachineVersion');
+    expect(versions({})).toHaveLength(1);
+    expect(versions({ 'counterstep:machineVersions': 'none' })).toEqual([]);
+  });
+
   test('another type makes another machine, under another id and name', () => {
     const typed = (type: 'STANDARD' | 'EXPRESS') =>
       defineSaga(

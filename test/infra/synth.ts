@@ -22,11 +22,14 @@ export interface Resource {
 export type Resources = Readonly<Record<string, Resource>>;
 
 /** A plane in a stack of its own; nothing is bundled. */
-export function planeIn(props: Partial<SagaPlaneProps> = {}) {
+export function planeIn(
+  props: Partial<SagaPlaneProps> = {},
+  context: Readonly<Record<string, string>> = {},
+) {
   const app = new App({
     analyticsReporting: false,
     treeMetadata: false,
-    context: { 'aws:cdk:bundling-stacks': [] },
+    context: { ...context, 'aws:cdk:bundling-stacks': [] },
   });
   const stack = new Stack(app, 'Test');
   const plane = new SagaPlane(stack, 'Sagas', { ledgerEntry: LEDGER_ENTRY, ...props });
@@ -37,8 +40,9 @@ export function planeIn(props: Partial<SagaPlaneProps> = {}) {
 export function deployed(
   sagas: readonly AnySaga[],
   props: Partial<SagaPlaneProps> = {},
+  context: Readonly<Record<string, string>> = {},
 ): { readonly template: Template; readonly resources: Resources } {
-  const { stack, plane } = planeIn(props);
+  const { stack, plane } = planeIn(props, context);
   const tools = new Map<string, AnyTool>();
   for (const { steps } of sagas) for (const { tool } of steps) tools.set(tool.name, tool);
   for (const tool of tools.values()) plane.tool(tool, { entry: TOOL_ENTRY });

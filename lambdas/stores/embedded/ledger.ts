@@ -70,6 +70,23 @@ function encoded(record: LedgerRecord): string {
 
 function decoded(seq: number, value: string): LedgerRecord {
   const lineEnd = value.indexOf('\n');
-  const [prev, hash, nonce] = JSON.parse(value.slice(0, lineEnd)) as [string, string, string];
+  const [prev, hash, nonce] = chainOf(value.slice(0, Math.max(0, lineEnd)));
   return { seq, body: value.slice(lineEnd + 1), prev, hash, nonce };
+}
+
+/** What cannot be read is no chain: whoever verifies the record finds it damaged, at its number. */
+function chainOf(line: string): readonly [string, string, string] {
+  try {
+    const parts: unknown = JSON.parse(line);
+    if (
+      Array.isArray(parts) &&
+      parts.length === 3 &&
+      parts.every((part) => typeof part === 'string')
+    ) {
+      return parts as [string, string, string];
+    }
+  } catch {
+    // Not JSON: damaged, as below.
+  }
+  return ['', '', ''];
 }
