@@ -38,7 +38,7 @@ export async function isSameBody(
   if (kept === digest) return true;
   const answer = await payloads.get(id, kept);
   if (answer.kind === 'found') return answer.text === JSON.stringify(digest);
-  // A plain digest names no payload: it was compared above.
+  // A plain digest names no payload: it was compared above. A damaged payload proves nothing.
   return answer.kind === 'erased';
 }
 

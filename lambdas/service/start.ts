@@ -42,6 +42,9 @@ export async function startSaga(
   const existing = await parts.ledger.load(id);
   if (existing !== undefined) return replayed(parts, existing, body, kind);
 
+  // The input first: it may be refused for its size, and a refused start leaves nothing behind.
+  const kept = await keepInput(parts, id, saga, body, input);
+  const bodyDigest = await keepBodyDigest(parts.host.stores.payloads, id, saga.input, body);
   const startedAt = now();
   const { deadlineMs, ceiling } = saga.plan;
   const { verdict, state } = await parts.ledger.write(
@@ -59,8 +62,8 @@ export async function startSaga(
         planDigest: saga.plan.digest,
         machine: parts.machineOf(saga),
         key,
-        bodyDigest: await keepBodyDigest(parts.host.stores.payloads, id, saga.input, body),
-        input: await keepInput(parts, id, saga, body, input),
+        bodyDigest,
+        input: kept,
         steps: stepRecords(saga),
         ...(deadlineMs === undefined ? {} : { deadlineAt: startedAt + deadlineMs }),
         ...(ceiling === undefined ? {} : { ceiling }),

@@ -1,4 +1,5 @@
 import { defineSaga, defineSagaFromSteps } from 'counterstep';
+import { canonicalJson } from 'counterstep';
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { StepDeclaration } from '../../statemachines/language/saga.ts';
@@ -207,6 +208,14 @@ describe('erase', () => {
       replayed: true,
     });
     expect(world.held()).not.toContain('jo@example.com');
+    // Nothing is left that another body could be told by, and so neither could a guess.
+    const other = JSON.stringify({ orderId: 'B-2', amount: 1, email: 'al@example.com' });
+    expect(await world.service.start(ada, 'order', 'k-1', other)).toMatchObject({
+      id: sagaId,
+      erased: true,
+    });
+    expect(world.held()).not.toContain('@example.com');
+    expect(world.held()).not.toContain(sha256Hex(canonicalJson(JSON.parse(body))));
   });
 
   test('may be repeated, also where its event was lost on the first try', async () => {

@@ -1,8 +1,9 @@
-import { defineSaga, defineSagaFromSteps } from 'counterstep';
+import { canonicalJson, defineSaga, defineSagaFromSteps, sensitive } from 'counterstep';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import { stepRecords } from '../../lambdas/service/start.ts';
+import { sha256Hex } from '../../statemachines/ledger/hash.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
 import { diamond, line, stepOf, toolOf } from '../statemachines/samples.ts';
 import { faultyStores } from '../support/faulty-stores.ts';
@@ -56,7 +57,46 @@ describe('a start', () => {
     const [record] = world.stores.held.ledgers.get(`acme/${saga.id}`) ?? [];
     expect(record?.body).not.toContain('jo@example.com');
     expect(Buffer.byteLength(record?.body ?? '')).toBeLessThan(1_400);
-    expect(world.stores.held.payloads.get(`acme/${saga.id}`)?.size).toBe(1);
+    // The input, and the digest of the body.
+    expect(world.stores.held.payloads.get(`acme/${saga.id}`)?.size).toBe(2);
+  });
+
+  test('knows its body again without a digest that a guess could be held against', async () => {
+    const world = new World();
+    const saga = await world.service.start(ada, 'order', 'k-1', body);
+    const [event] = world.events('acme', saga.id);
+    if (event?.type !== 'saga_started') throw new Error('event 1 is no start');
+    expect(event.bodyDigest).not.toBe(sha256Hex(canonicalJson(orderInput)));
+    const reordered = JSON.stringify(Object.fromEntries(Object.entries(orderInput).reverse()));
+    const fresh = world.serving([order]);
+    expect(await fresh.start(ada, 'order', 'k-1', reordered)).toMatchObject({ replayed: true });
+    for (const other of [{ email: 'al@example.com' }, { amount: 1 }, { unknown: 1 }]) {
+      const changed = JSON.stringify({ ...orderInput, ...other });
+      expect((await problemIn(fresh.start(ada, 'order', 'k-1', changed))).type).toBe('key-reused');
+    }
+  });
+
+  test('keeps a plain digest where nothing is sensitive, and knows it once something is', async () => {
+    const world = new World();
+    const input = '{"orderId":"A-1","operation":"full"}';
+    const saga = await world.service.start(ada, 'refund', 'k-1', input);
+    expect(world.stores.held.payloads.size).toBe(0);
+    const guarded = defineSaga(
+      {
+        name: 'refund',
+        version: '2',
+        input: z.object({ orderId: sensitive(z.string()), operation: z.string() }),
+        businessKey: ({ orderId, operation }) => JSON.stringify([orderId, operation]),
+      },
+      (next) => next.step('hold', holdStock, { input: () => ({ orderId: 'x' }) }),
+    );
+    const later = world.serving([guarded]);
+    expect(await later.start(ada, 'refund', 'k-1', input)).toMatchObject({
+      id: saga.id,
+      replayed: true,
+    });
+    const other = '{"orderId":"A-1","operation":"full","note":"x"}';
+    expect((await problemIn(later.start(ada, 'refund', 'k-1', other))).type).toBe('key-reused');
   });
 
   test('keeps no member that the schema does not know', async () => {
