@@ -37,7 +37,9 @@ export class Projection implements SagaIndex {
     const damaged: LedgerId[] = [];
     const missing = new Map<string, HeadEntry>();
     for (const entry of this.#heads.all()) {
-      this.#rows.set(keyOf(entry), parseRow(entry));
+      const row = parseRow(entry);
+      // A note nobody can read is made anew from the ledger.
+      if (row !== undefined) this.#rows.set(keyOf(entry), row);
       missing.set(keyOf(entry), entry);
     }
     for (const id of ledgers) {
@@ -150,8 +152,12 @@ function entryOf(row: SagaRow): HeadEntry {
   return { tenant, sagaId, seq, hash, json: JSON.stringify(row) };
 }
 
-function parseRow(entry: HeadEntry): SagaRow {
-  return JSON.parse(entry.json) as SagaRow;
+function parseRow(entry: HeadEntry): SagaRow | undefined {
+  try {
+    return JSON.parse(entry.json) as SagaRow;
+  } catch {
+    return undefined;
+  }
 }
 
 function keyOf(id: LedgerId): string {

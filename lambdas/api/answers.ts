@@ -89,7 +89,10 @@ export function problemAnswer(
   });
 }
 
-/** Every failure as a problem. What nobody foresaw is logged by name, and told without its message. */
+/**
+ * Every failure as a problem. What nobody foresaw is logged by name, and told without its message.
+ * @param log its lines should name what was asked for: an error names no saga
+ */
 export function problemOf(error: unknown, clock: Clock, log: Log): Problem {
   if (error instanceof Problem) {
     if (error.status >= 500)

@@ -19,6 +19,9 @@ export interface AppOptions {
   authenticate(request: Request, env: unknown): Promise<Principal>;
 }
 
+/** Sagas and reviews; anything else that stands in their place goes into no log. */
+const KNOWN_ID = /^[\w-]{1,80}(\.\w{1,20})?$/;
+
 const OPENAPI_PATH = '/openapi.json';
 
 /** The HTTP API, the same app in Lambda and in the local plane. */
@@ -58,14 +61,31 @@ async function serve(options: AppOptions, route: Route, c: Context): Promise<Res
   const { service } = options;
   const request = c.req.raw;
   const principal = await options.authenticate(request, c.env);
-  return route.handle({
-    service,
-    principal,
-    param: (name) => c.req.param(name) ?? '',
-    header: (name) => c.req.header(name),
-    query: readQuery(c.req.url, Object.keys(route.query ?? {})),
-    body: () => readBody(request),
-  });
+  try {
+    return await route.handle({
+      service,
+      principal,
+      param: (name) => c.req.param(name) ?? '',
+      header: (name) => c.req.header(name),
+      query: readQuery(c.req.url, Object.keys(route.query ?? {})),
+      body: () => readBody(request),
+    });
+  } catch (error) {
+    const log = service.log.with({ operation: route.operationId, ...idsOf(principal, route, c) });
+    return problemAnswer(problemOf(error, service.clock, log), service.clock);
+  }
+}
+
+/** Ids alone: nothing that a caller wrote in words. A start's saga is not named by its path. */
+function idsOf(principal: Principal, route: Route, c: Context): Record<string, string> {
+  const { tenant } = principal;
+  const id = c.req.param('id');
+  if (id === undefined || !KNOWN_ID.test(id) || route.operationId === 'startSaga') {
+    return { tenant };
+  }
+  // A review is named by its saga's id and a number.
+  const [sagaId = id] = id.split('.');
+  return { tenant, sagaId };
 }
 
 function methodsByPath(): Map<string, string[]> {

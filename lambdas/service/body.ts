@@ -51,18 +51,21 @@ export function fitted<S extends Schema>(
 ): Checked<S> {
   const parsed = safeParse(schema, value);
   if (parsed.success) return parsed.data as Checked<S>;
-  const places = parsed.error.issues.map(
-    (issue) => `${placeOf(jsonPointer('', issue.path.map(segment)))}: ${issue.code}`,
-  );
+  const faults = parsed.error.issues.flatMap((issue) => {
+    const path = issue.path.map(segment);
+    // The schema names the object that holds an unknown member; what has to be mended is the member.
+    const paths =
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
+    return paths.map((each) => ({ place: placeOf(jsonPointer('', each)), code: issue.code }));
+  });
+  const places = faults.map(({ place, code }) => `${place}: ${code}`);
   const shown = places.slice(0, MAX_PLACES).join('; ');
   const more = places.length > MAX_PLACES ? `; and ${places.length - MAX_PLACES} more` : '';
   throw new Problem(
     type,
     `${what} does not fit its schema (${shown}${more})`,
     'mend these places and send it again',
-    {
-      at: placeOf(jsonPointer('', (parsed.error.issues[0]?.path ?? []).map(segment))),
-    },
+    { at: faults[0]?.place ?? placeOf('') },
   );
 }
 

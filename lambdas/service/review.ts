@@ -10,7 +10,6 @@ import {
   isFinal,
   isRecovered,
   isUnresolved,
-  pivotCommitted,
   pivotInDoubt,
   stepsInOrder,
 } from '../../statemachines/rules/view.ts';
@@ -180,12 +179,13 @@ function decidedView(event: DecidedEvent): NonNullable<ReviewView['decided']> {
 function possibleDecisions(state: SagaState, kind: ReviewItemView['kind']): Decision[] {
   if (kind === 'incident') return ['close'];
   const recovers = state.halt !== undefined;
-  const mayRecover = !recovers && !pivotCommitted(state) && pivotInDoubt(state) === undefined;
+  const mayRecover = !recovers && pivotInDoubt(state) === undefined;
+  const costs = (state.plan?.estimateMinor ?? 0) > 0;
   const stands = stepsInOrder(state).some((step) => !isRecovered(step));
   return [
     'retry',
     ...(mayRecover ? (['recover'] as const) : []),
-    ...(state.plan === undefined ? [] : (['approve'] as const)),
+    ...(costs ? (['approve'] as const) : []),
     ...(answerable(state).length === 0 ? [] : (['answer'] as const)),
     ...(recovers && stands ? (['resolve'] as const) : []),
     'reject',

@@ -7,8 +7,8 @@ import type { SagaState } from '../../statemachines/rules/state.ts';
 import { PayloadTooLarge } from '../ports/payload-store.ts';
 import { keepWhole } from '../runtime/values.ts';
 import { storable } from '../tool/values.ts';
-import { isSameBody, keepBodyDigest } from './body-digest.ts';
 import { fitted, parseBody, type RawBody, tooLarge } from './body.ts';
+import { isSameBody, keepBodyDigest } from './body-digest.ts';
 import { demand, type Parts, sagaUnknown } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { Problem } from './problems.ts';
@@ -74,9 +74,7 @@ export async function startSaga(
   );
   if (state === undefined) throw sagaUnknown();
   // Somebody else's event 1 may have come first: then this start is a repeat, or a misuse, of that one.
-  return verdict.kind === 'append'
-    ? viewOf(state, now())
-    : replayed(parts, state, body, kind);
+  return verdict.kind === 'append' ? viewOf(state, now()) : replayed(parts, state, body, kind);
 }
 
 export function definitionUnknown(): Problem {

@@ -119,7 +119,7 @@ export const sagaSchema = z.object({
   incident: z.optional(
     z.object({
       id: z.string(),
-      reason: z.enum(['pivot_committed', 'late_evidence', 'damaged']),
+      reason: z.enum(['pivot_committed', 'irreversible_failure', 'late_evidence', 'damaged']),
       steps: z.array(z.string()),
       explanation: z.string(),
       closed: z.optional(z.object({ by: z.string(), at: time, evidence: z.string() })),

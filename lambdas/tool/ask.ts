@@ -67,7 +67,7 @@ export async function askProvider(
   externalIds: ExternalIds,
   claimed: Pick<StepClaimed, 'key' | 'correlationId' | 'attempt' | 'round'>,
 ): Promise<ProviderAnswer> {
-  const { clock, log } = job.host;
+  const { clock } = job.host;
   const deadlineAt = Math.min(
     clock.now() + Math.min(job.call.timeoutMs, RECONCILE_LIMIT_MS),
     job.invocation.endsAt - RECORDING_MS,
@@ -83,8 +83,15 @@ export async function askProvider(
     job.tool.reconcile?.(question, callOf({ ...job, claimed: { ...claimed, deadlineAt } }, signal)),
   );
   if (ran.kind === 'timeout') ran.late.catch(() => {});
+  const log = job.host.log.with({
+    tenant: job.request.tenant,
+    sagaId: job.request.sagaId,
+    step: job.request.step,
+    action: job.action,
+    attempt: claimed.attempt,
+  });
   if (ran.kind !== 'answered') {
-    log.warn('the provider could not be asked', { step: job.request.step, how: ran.kind });
+    log.warn('the provider could not be asked', { how: ran.kind });
     return { kind: 'unknown' };
   }
   const kind = answerKind(ran.value);
@@ -93,8 +100,6 @@ export async function askProvider(
   if (kind === 'pending') {
     return { kind: 'pending', ...keptPending(ran.value) };
   }
-  log.error('reconcile answered none of committed, pending, absent, unknown: read as unknown', {
-    step: job.request.step,
-  });
+  log.error('reconcile answered none of committed, pending, absent, unknown: read as unknown');
   return { kind: 'unknown' };
 }

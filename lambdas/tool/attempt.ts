@@ -3,7 +3,7 @@ import { sensitiveValues } from '../../statemachines/language/sensitive.ts';
 import { redactText } from '../../statemachines/ledger/redact.ts';
 import type { Outcome } from '../../statemachines/rules/commands.ts';
 import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/events.ts';
-import { MAX_IDLE_PAUSE_MS } from '../../statemachines/rules/protocol.ts';
+import { MAX_ASK_INTERVAL_MS, MAX_IDLE_PAUSE_MS } from '../../statemachines/rules/protocol.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import { actionOf } from '../../statemachines/rules/view.ts';
 import type { Log } from '../ports/log.ts';
@@ -233,10 +233,13 @@ function recordLate(job: Job, late: Promise<unknown>, log: Log): void {
 /** Full jitter over the upper half, so that pauses grow and callers spread. */
 function pause(job: Job, state: SagaState, failure: Classified): number {
   const step = state.steps.get(job.request.step);
-  const spent = (step === undefined ? undefined : actionOf(step, job.action))?.spent ?? 1;
+  const current = step === undefined ? undefined : actionOf(step, job.action);
+  const spent = Math.max(current?.spent ?? 1, (current?.asks ?? 0) + 1);
   const { backoffMs, maxBackoffMs } = job.call.retry;
-  // Past its budget only a step after the pivot goes on, and it must not hammer its provider for days.
-  const longest = spent < job.call.retry.maxAttempts ? maxBackoffMs : MAX_IDLE_PAUSE_MS;
+  // Past its budget only a step after the pivot goes on, or one in doubt that is sent again under its
+  // key, and neither must hammer its provider for days.
+  const idle = current?.suspectUntil === undefined ? MAX_IDLE_PAUSE_MS : MAX_ASK_INTERVAL_MS;
+  const longest = spent < job.call.retry.maxAttempts ? maxBackoffMs : idle;
   const full = Math.min(longest, backoffMs * 2 ** Math.min(30, Math.max(0, spent - 1)));
   const jittered = full / 2 + (full / 2) * job.host.entropy.fraction();
   return Math.round(Math.max(jittered, keptWish(failure.retryAfterMs) ?? 0));

@@ -106,6 +106,8 @@ export class ToolRuntime {
       const step = state.steps.get(work.step.name);
       const entry = state.plan?.entries.find((candidate) => candidate.step === work.step.name);
       if (step === undefined || entry === undefined || state.halt === undefined) return LEFT;
+      // A person vouched for it, and may have undone by hand what the provider still shows.
+      if (step.resolved !== undefined) return LEFT;
       if (isUnresolved(step.forward)) {
         if (turn(state, entry) !== undefined) return LEFT;
         if (!(await this.#findOut(work, step))) return LEFT;

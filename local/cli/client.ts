@@ -93,6 +93,17 @@ function unreachable(base: string, error: unknown): CliError {
   );
 }
 
+/** The API's own refusal, kept so that a command can tell it in the words of its options. */
+export class Refused extends CliError {
+  readonly problem: ProblemView;
+  constructor(problem: ProblemView) {
+    const at = problem.at === undefined ? '' : ` (at ${problem.at})`;
+    const until = problem.retryAt === undefined ? '' : `; not before ${problem.retryAt}`;
+    super(`${problem.detail}${at}`, `${problem.remedy}${until}`);
+    this.problem = problem;
+  }
+}
+
 async function refused(response: Response): Promise<CliError> {
   const problem = await problemOf(response);
   if (problem === undefined) {
@@ -101,9 +112,7 @@ async function refused(response: Response): Promise<CliError> {
       'check that --endpoint names a Counterstep API, and what stands before it',
     );
   }
-  const at = problem.at === undefined ? '' : ` (at ${problem.at})`;
-  const until = problem.retryAt === undefined ? '' : `; not before ${problem.retryAt}`;
-  return new CliError(`${problem.detail}${at}`, `${problem.remedy}${until}`);
+  return new Refused(problem);
 }
 
 async function problemOf(response: Response): Promise<ProblemView | undefined> {

@@ -3,6 +3,7 @@ import type { ReviewPageView, ReviewView, SagaView } from '../../lambdas/service
 import { parseIJson } from '../../statemachines/ledger/parse-ijson.ts';
 import { CliError } from './cli-error.ts';
 import { contextOf, idPath, queryOf } from './command-context.ts';
+import { inFlags } from './decision-flags.ts';
 import { pairs, shortTime, table } from './output.ts';
 import { more, standingText } from './read.ts';
 import { sagaText } from './saga-text.ts';
@@ -56,7 +57,9 @@ export function addReview(program: Command): void {
     .action(async (id: string, options: DecideOptions, command: Command) => {
       const { client, output } = contextOf(command);
       const path = idPath('/v1/reviews', id, '/decision');
-      const saga = await client.post<SagaView>(path, decisionOf(options));
+      const saga = await client.post<SagaView>(path, decisionOf(options)).catch((error) => {
+        throw inFlags(error);
+      });
       output.show(saga, (view) => sagaText(view, output));
     });
 }

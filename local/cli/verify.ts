@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { VerificationView } from '../../lambdas/service/wire.ts';
-import { ExportError, readExport, verifyExport } from '../../statemachines/ledger/ndjson.ts';
+import {
+  ExportError,
+  type ExportHeader,
+  readExport,
+  verifyExport,
+} from '../../statemachines/ledger/ndjson.ts';
 import { CliError } from './cli-error.ts';
 import { contextOf, idPath, outputOf } from './command-context.ts';
 import { EXIT } from './exit-codes.ts';
@@ -42,7 +47,8 @@ export function addVerify(program: Command): void {
 /** Needs the file alone: the chain begins with the saga's own name, and ends where its header says. */
 function verifyFile(path: string): Verification {
   const text = readBytes(path).toString('utf8');
-  const sagaId = sagaIdIn(text);
+  const header = headerOf(text);
+  const sagaId = header?.sagaId ?? 'unknown';
   const verdict = verifyExport(text);
   switch (verdict.kind) {
     case 'valid': {
@@ -72,16 +78,16 @@ function verifyFile(path: string): Verification {
         problem: verdict.problem,
         seq: verdict.seq,
         explanation: verdict.explanation,
-        checkedAgainst: [],
+        checkedAgainst: header?.head === undefined ? [] : ['export header'],
       };
   }
 }
 
-function sagaIdIn(text: string): string {
+function headerOf(text: string): ExportHeader | undefined {
   try {
-    return readExport(text).header.sagaId;
+    return readExport(text).header;
   } catch (error) {
-    if (error instanceof ExportError) return 'unknown';
+    if (error instanceof ExportError) return undefined;
     throw error;
   }
 }

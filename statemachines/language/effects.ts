@@ -22,7 +22,10 @@ export type Dedupe = (typeof DEDUPE_KINDS)[number];
 /** `STANDARD`: step history in the console. `EXPRESS`: the cheap machine, with a soft deadline per drive. */
 export type SagaType = 'STANDARD' | 'EXPRESS';
 
-/** Tries of one action, counted in the ledger. */
+/**
+ * Tries of one action, counted in the ledger. Asking about a call in doubt spends none, nor does sending
+ * it again under its key: questions end with `pendingForMs`.
+ */
 export interface RetryPolicy {
   readonly maxAttempts: number;
   /** First pause; doubled each time, with jitter. */

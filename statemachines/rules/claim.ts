@@ -15,6 +15,7 @@ import {
   isLive,
   isUnresolved,
   pivotCommitted,
+  writes,
 } from './view.ts';
 
 /** Claims a step for one attempt, before anything is called (invariants 5, 7, 9, 13). */
@@ -164,7 +165,9 @@ function availability(
   if (action.retryAt !== undefined && now < action.retryAt) {
     return reject({ reason: 'backoff', until: action.retryAt });
   }
-  const asking = action.status === 'waiting';
+  // Sent again under its key, it is a question: those end when patience does, not with the tries.
+  const asking =
+    action.status === 'waiting' || (action.status === 'in_doubt' && writes(step.record.effect));
   if (!asking && action.spent >= budgetOf(call, command.step, command.action)) {
     return reject({ reason: 'attempts_spent' });
   }

@@ -79,7 +79,7 @@ function assessForward(state: SagaState, command: Drive<'assess'>, context: Cont
   if (first !== undefined) return spentBudget(state, plan, first, context);
   const live = open.some((step) => isLive(step.forward, now));
   if (live) return park(state, 'lease', context);
-  const waiting = open.find((step) => isUnresolved(step.forward) && later(step.forward.askAt, now));
+  const waiting = open.find((step) => mustWait(step.forward, forwardCall(plan, step), now));
   if (waiting !== undefined) return park(state, 'provider', context);
   const pausing = open.find(
     (step) => step.forward.status === 'retrying' && later(step.forward.retryAt, now),
@@ -180,15 +180,18 @@ export function unaskable(
   if (call === undefined || !isUnresolved(action) || isLive(action, now)) return false;
   const path = doubtPath(action, call, now, mayResend);
   if (path.kind === 'hold') return true;
-  const asking = action.status === 'waiting';
-  return path.kind === 'resend' && !asking && action.spent >= call.retry.maxAttempts;
+  // Dead without a word once more, under a key: that is bounded by the tries, questions are by time.
+  const dead = path.kind === 'resend' && action.status === 'running';
+  return dead && action.spent >= call.retry.maxAttempts;
 }
 
 /** No try is left for the forward call, and it surely did nothing. A call that only reads never does. */
 function isSpent(step: StepState, call: CallPolicy | undefined, now: number): boolean {
   const { forward, record } = step;
   if (hasNoTryLeft(forward, call)) return true;
-  return !writes(record.effect) && unaskable(forward, call, now, true);
+  if (writes(record.effect) || call === undefined || isLive(forward, now)) return false;
+  if (unaskable(forward, call, now, true)) return true;
+  return forward.status === 'in_doubt' && forward.spent >= call.retry.maxAttempts;
 }
 
 /** The last attempt did nothing, and the budget allows no other. */
@@ -209,6 +212,13 @@ function forwardCall(plan: SagaPlan, step: StepState): CallPolicy | undefined {
   const { forward } = planned;
   const maxAttempts = budgetOf(forward, planned, 'forward');
   return { ...forward, retry: { ...forward.retry, maxAttempts } };
+}
+
+function mustWait(action: ActionState, call: CallPolicy | undefined, now: number): boolean {
+  if (!isUnresolved(action)) return false;
+  return call === undefined
+    ? later(action.askAt, now)
+    : doubtPath(action, call, now, true).kind === 'wait';
 }
 
 function later(time: number | undefined, now: number): boolean {

@@ -175,7 +175,7 @@ export interface SagaStarted {
   /** ARN of the machine version (AWS) or the plan digest (local plane) that drives it. */
   readonly machine: string;
   readonly key: string;
-  /** SHA-256 of the canonical JSON of the start's body. */
+  /** SHA-256 of the canonical JSON of the start's body; for sensitive input the payload store's salted digest of it. */
   readonly bodyDigest: string;
   readonly input: Stored;
   readonly steps: readonly StepRecord[];
@@ -338,7 +338,7 @@ export interface SagaCompensated {
 }
 export interface IncidentOpened {
   readonly type: 'incident_opened';
-  readonly reason: 'pivot_committed' | 'late_evidence' | 'damaged';
+  readonly reason: 'pivot_committed' | 'irreversible_failure' | 'late_evidence' | 'damaged';
   readonly steps: readonly string[];
   readonly explanation: string;
 }

@@ -19,15 +19,14 @@ export function claimed(state: SagaState, event: SagaEvent & StepClaimed): SagaS
     ...current,
     status: 'running',
     attempts: event.attempt,
-    // Sent again to a provider that answered "pending", it is a question, and no try is spent on it.
-    spent: current.status === 'waiting' ? current.spent : current.spent + 1,
+    spent: isQuestion(state, event, current) ? current.spent : current.spent + 1,
     round: event.round,
     roundSince: current.round === event.round ? (current.roundSince ?? event.at) : event.at,
     suspectUntil: current.round === event.round ? suspectUntil(current) : undefined,
     args: event.args ?? current.args,
     retryAt: undefined,
     askAt: undefined,
-    asks: current.status === 'waiting' ? current.asks : 0,
+    asks: isUnresolved(current) ? current.asks : 0,
     attempt: {
       number: event.attempt,
       nonce: event.attemptNonce,
@@ -40,6 +39,16 @@ export function claimed(state: SagaState, event: SagaEvent & StepClaimed): SagaS
       settleUntil: event.settleUntil,
     },
   }));
+}
+
+/**
+ * Sent again under a key that still protects it, a call is a question about the one in doubt, and no try
+ * is spent on it. An attempt that ended without a word is none: what kills its process may do so again.
+ */
+function isQuestion(state: SagaState, event: StepClaimed, current: ActionState): boolean {
+  if (current.status === 'waiting') return true;
+  const effect = state.steps.get(event.step)?.record.effect;
+  return current.status === 'in_doubt' && event.dedupe === 'key' && effect !== 'read_only';
 }
 
 /** A person was asked what became of a call; meanwhile it told so itself. */
@@ -85,19 +94,22 @@ export function committed(state: SagaState, event: StepCommitted, head: Head): S
     },
   }));
   if (event.action !== 'forward') return next;
-  const effect = next.steps.get(event.step)?.record.effect;
-  const settled = effect === 'irreversible' ? pivotStands(next) : next;
+  // Whoever now says that it committed takes back that nothing of it stands.
+  const open = withStep(next, event.step, (step) => ({ ...step, resolved: undefined }));
+  const effect = open.steps.get(event.step)?.record.effect;
+  const settled = effect === 'irreversible' ? pivotStands(open) : open;
   if (event.defect === undefined) return settled;
   return halt(settled, head, 'step_failed', event.step, event.defect.code);
 }
 
 /**
  * The pivot turned out to have committed: a terminal fact from before that was known is void, and the
- * saga goes forward, unless something was already undone (then only an incident tells the truth).
+ * saga goes forward, unless something was already undone, by a call or by hand (then only an incident tells the truth).
  */
 function pivotStands(state: SagaState): SagaState {
   const undone = stepsInOrder(state).some(
-    (step) => (step.recovery?.attempts ?? 0) > 0 || isDone(step.recovery),
+    (step) =>
+      (step.recovery?.attempts ?? 0) > 0 || isDone(step.recovery) || step.resolved !== undefined,
   );
   if (undone || state.halt === undefined || state.halt.afterPivot) return state;
   const unusable = stepsInOrder(state).some((step) => step.forward.commit?.defect !== undefined);
@@ -128,7 +140,8 @@ export function failed(state: SagaState, event: StepFailed, head: Head): SagaSta
       doubtful = true;
       const unsettledSince = current.unsettledSince ?? head.at;
       const attempt = { ...current.attempt, void: true as const };
-      return { ...current, status: 'in_doubt', attempt, askAt, unsettledSince, failure };
+      const asks = current.asks + 1;
+      return { ...current, status: 'in_doubt', attempt, askAt, asks, unsettledSince, failure };
     }
     return {
       ...current,

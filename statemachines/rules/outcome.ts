@@ -1,6 +1,6 @@
 import { reject } from './claim.ts';
 import type { Context, Outcome, Verdict } from './commands.ts';
-import { nextAskAt, settledAt } from './doubt.ts';
+import { dedupeNow, nextAskAt, settledAt } from './doubt.ts';
 import type { ExternalIds } from './events.ts';
 import { append } from './stamp.ts';
 import type { ActionState, SagaState } from './state.ts';
@@ -24,7 +24,9 @@ export function outcome(state: SagaState, command: Outcome, context: Context): V
   const action = actionOf(step, command.action) ?? freshAction(command.action);
   switch (command.kind) {
     case 'commit':
-      return commit(state, command, action, context);
+      return step.resolved !== undefined && command.action === 'forward' && !isDone(action)
+        ? lateEvidence(state, command, context)
+        : commit(state, command, action, context);
     case 'fail':
       return fail(state, command, action, context);
     case 'doubt':
@@ -51,7 +53,7 @@ function lateEvidence(state: SagaState, command: Commit, context: Context): Verd
   const known = state.steps
     .get(command.step)
     ?.late.some(
-      (late) => late.action === command.action && sharesId(late.externalIds, command.externalIds),
+      (late) => late.action === command.action && isSameIds(late.externalIds, command.externalIds),
     );
   if (known === true) return { kind: 'already' };
   return append(
@@ -76,7 +78,7 @@ function lateEvidence(state: SagaState, command: Commit, context: Context): Verd
  */
 function isSameEffect(command: Commit, action: ActionState): boolean {
   if (action.commit?.attemptNonce === command.attemptNonce) return true;
-  if (sharesId(action.externalIds, command.externalIds)) return true;
+  if (isSameIds(action.externalIds, command.externalIds)) return true;
   const told =
     Object.keys(command.externalIds).length > 0 && Object.keys(action.externalIds).length > 0;
   if (told) return false;
@@ -84,8 +86,10 @@ function isSameEffect(command: Commit, action: ActionState): boolean {
   return action.round === 1;
 }
 
-function sharesId(left: ExternalIds, right: ExternalIds): boolean {
-  return Object.entries(right).some(([name, id]) => left[name] === id);
+/** An id in common, and none that contradicts: two charges of one order share the order's id only. */
+function isSameIds(left: ExternalIds, right: ExternalIds): boolean {
+  const common = Object.entries(right).filter(([name]) => left[name] !== undefined);
+  return common.length > 0 && common.every(([name, id]) => left[name] === id);
 }
 
 function fail(state: SagaState, command: Fail, action: ActionState, context: Context): Verdict {
@@ -169,13 +173,18 @@ function askTime(
   context: Context,
 ): number | undefined {
   const now = Math.max(context.now, state.at);
-  if (!command.call.reconcile) {
+  const { call } = command;
+  const dedupe = dedupeNow(call, action, now);
+  if (dedupe === 'none' && command.kind === 'reconcile') {
+    // It can neither be asked nor sent again: its own word is awaited until patience ends.
+    return (action.unsettledSince ?? now) + call.pendingForMs;
+  }
+  if (!call.reconcile) {
     if (command.kind === 'doubt' && command.answer === undefined) {
-      // Sent again under its key after a pause; where that is not safe nobody can be asked. Each claim
-      // begins to count questions anew, so the pauses grow by claims.
+      // Sent again under its key after a pause; where that is not safe nobody can be asked.
       return command.call.dedupe === 'key'
         ? nextAskAt(
-            { ...action, asks: Math.max(0, action.spent - 1) },
+            { ...action, asks: Math.max(action.asks, action.spent - 1) },
             command.call,
             now,
             undefined,

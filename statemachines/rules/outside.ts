@@ -3,6 +3,7 @@ import type { Command, Context, ReviewDecision, Verdict } from './commands.ts';
 import { settledAt } from './doubt.ts';
 import { openReview } from './drive.ts';
 import { MAX_IDLE_DRIVES, SKEW_MS } from './protocol.ts';
+import { recoveryCostMinor } from './recovery-gate.ts';
 import { append } from './stamp.ts';
 import type { ActionState, SagaState } from './state.ts';
 import {
@@ -145,9 +146,10 @@ function decisionProblem(state: SagaState, decision: ReviewDecision): string | u
       return undefined;
     case 'recover':
       if (state.halt !== undefined) return 'recovery is under way already';
-      return pivotCommitted(state) || pivotInDoubt(state) !== undefined
-        ? 'the irreversible step has committed or may have: answer for it first'
-        : undefined;
+      // Past the pivot it means: contain what cannot be undone, and end as an incident.
+      return pivotInDoubt(state) === undefined
+        ? undefined
+        : 'the irreversible step may have committed: answer for it first';
     case 'approve':
       return approvalProblem(state, decision);
     case 'resolve':
@@ -160,12 +162,17 @@ function decisionProblem(state: SagaState, decision: ReviewDecision): string | u
 function approvalProblem(state: SagaState, decision: ReviewDecision): string | undefined {
   const { plan } = state;
   if (plan === undefined) return 'there is no recovery plan to approve';
+  if (plan.estimateMinor === 0) return 'recovery costs nothing, so there is nothing to approve';
   if (decision.planHash !== plan.hash) {
     return `the plan has changed: read it again and approve ${plan.hash}`;
   }
   if (decision.maxCost === undefined) return 'an approval names its maximum cost';
   if (plan.currency !== undefined && decision.maxCost.currency !== plan.currency) {
     return `the plan costs ${plan.currency}, the approval names ${decision.maxCost.currency}`;
+  }
+  const neededMinor = recoveryCostMinor(state);
+  if (decision.maxCost.costMinor < neededMinor) {
+    return `recovery would cost up to ${neededMinor} ${plan.currency ?? ''} (minor units): approve at least that, or resolve the steps by hand`;
   }
   return undefined;
 }
@@ -178,7 +185,10 @@ function resolveProblem(state: SagaState, decision: ReviewDecision): string | un
   if (state.halt === undefined)
     return `nothing is being recovered, so "${step.record.name}" cannot be resolved`;
   if (isRecovered(step)) return `nothing of "${step.record.name}" stands`;
-  return undefined;
+  const pivot = pivotInDoubt(state);
+  return pivot === undefined || pivot === step
+    ? undefined
+    : `"${pivot.record.name}" may have committed, and then "${step.record.name}" must stand: answer for "${pivot.record.name}" first`;
 }
 
 function answerProblem(state: SagaState, decision: ReviewDecision): string | undefined {

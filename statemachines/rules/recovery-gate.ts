@@ -1,7 +1,7 @@
 import type { Rejection } from './commands.ts';
 import type { RecoveryEntry } from './events.ts';
 import type { SagaState, StepState } from './state.ts';
-import { isDone, isRecovered, isUnresolved, needsHand, pivotInDoubt } from './view.ts';
+import { hasEffect, isRecovered, isUnresolved, needsHand, pivotInDoubt } from './view.ts';
 
 /** May this step's recovery be claimed now? Nothing: yes. (Invariants 5 and 13; "the pivot decides".) */
 export function recoveryGate(state: SagaState, step: StepState): Rejection | undefined {
@@ -12,7 +12,7 @@ export function recoveryGate(state: SagaState, step: StepState): Rejection | und
   if (early !== undefined) return early;
   if (step.resolved !== undefined) return { reason: 'not_required' };
   if (isUnresolved(step.forward)) return { reason: 'in_doubt' };
-  if (!isDone(step.forward) || isRecovered(step)) return { reason: 'not_required' };
+  if (!hasEffect(step) || isRecovered(step)) return { reason: 'not_required' };
   if (needsHand(step, entry)) return { reason: 'held' };
   if (needsApproval(state)) return { reason: 'over_ceiling' };
   return undefined;
@@ -33,20 +33,27 @@ export function turn(state: SagaState, entry: RecoveryEntry): Rejection | undefi
 export function needsApproval(state: SagaState): boolean {
   const { plan, approval } = state;
   if (plan === undefined || plan.estimateMinor === 0) return false;
-  const spent = spentOnRecovery(state);
-  const owed = plan.entries.reduce((sum, entry) => {
-    const step = state.steps.get(entry.step);
-    const open = step !== undefined && !isRecovered(step);
-    return open ? sum + (entry.estimate?.costMinor ?? 0) : sum;
-  }, 0);
-  if (owed === 0) return false;
+  if (owedMinor(state) === 0) return false;
   const { ceiling } = state.start;
   if (ceiling === undefined) return false;
   const allowed = Math.max(
     ceiling.currency === plan.currency ? ceiling.costMinor : 0,
     approval?.planHash === plan.hash ? approval.maxCost.costMinor : 0,
   );
-  return spent + owed > allowed;
+  return recoveryCostMinor(state) > allowed;
+}
+
+/** What recovery has spent, and the estimates of what it still owes. */
+export function recoveryCostMinor(state: SagaState): number {
+  return spentOnRecovery(state) + owedMinor(state);
+}
+
+function owedMinor(state: SagaState): number {
+  return (state.plan?.entries ?? []).reduce((sum, entry) => {
+    const step = state.steps.get(entry.step);
+    const open = step !== undefined && !isRecovered(step);
+    return open ? sum + (entry.estimate?.costMinor ?? 0) : sum;
+  }, 0);
 }
 
 export function spentOnRecovery(state: SagaState): number {

@@ -3,7 +3,7 @@ import { sha256Hex } from '../ledger/hash.ts';
 import type { SagaPlan, StepPlan } from '../plan/plan.ts';
 import type { RecoveryEntry, RecoveryPlan } from './events.ts';
 import type { SagaState, StepState } from './state.ts';
-import { isDone, isUnresolved, pivotCommitted, stepsInOrder, writes } from './view.ts';
+import { hasEffect, isUnresolved, pivotCommitted, stepsInOrder, writes } from './view.ts';
 
 /**
  * Which recoveries are owed, in which order, at what cost. Effects in doubt enter conditionally at
@@ -40,14 +40,14 @@ function isOwed(step: StepState, contained: boolean): boolean {
   const { effect } = step.record;
   if (!writes(effect) || step.resolved !== undefined) return false;
   if (contained && effect !== 'irreversible') return false;
-  return isDone(step.forward) || isUnresolved(step.forward);
+  return hasEffect(step) || isUnresolved(step.forward);
 }
 
 function entryOf(step: StepState, plan: SagaPlan, owed: ReadonlySet<string>): RecoveryEntry {
   const { name, effect } = step.record;
   const planned = plan.steps.find((candidate) => candidate.name === name);
   const after = ancestors(plan, name).filter((candidate) => owed.has(candidate));
-  const conditional = isDone(step.forward) ? {} : { conditional: true as const };
+  const conditional = hasEffect(step) ? {} : { conditional: true as const };
   const base = { step: name, after, ...conditional };
   if (needsPerson(step, planned)) return { ...base, action: 'person' };
   if (effect === 'irreversible') {
@@ -91,7 +91,7 @@ function consequences(state: SagaState, contained: boolean): string[] {
   const lines: string[] = [];
   for (const step of stepsInOrder(state)) {
     const { name, effect } = step.record;
-    if (!isDone(step.forward) || !writes(effect)) continue;
+    if (!hasEffect(step) || !writes(effect)) continue;
     if (effect === 'irreversible') lines.push(`"${name}" cannot be undone; it is contained`);
     else if (contained) lines.push(`"${name}" stays, since the pivot has committed`);
     else if (effect === 'compensable')

@@ -1,7 +1,8 @@
 import type { CallPolicy } from '../language/effects.ts';
 import type { SagaPlan } from '../plan/plan.ts';
 import { driftOf } from './claim.ts';
-import type { Command, Context, Verdict } from './commands.ts';
+import type { Command, Context, Draft, Verdict } from './commands.ts';
+import { doubtPath } from './doubt.ts';
 import {
   again,
   hasNoTryLeft,
@@ -17,6 +18,7 @@ import { planIsShort, planRecovery } from './recovery-plan.ts';
 import { append } from './stamp.ts';
 import type { ActionState, SagaState, StepState } from './state.ts';
 import {
+  failedIrreversibly,
   isFinal,
   isInDoubt,
   isLive,
@@ -35,7 +37,9 @@ export function prepareRecovery(state: SagaState, plan: SagaPlan, context: Conte
   if (state.plan === undefined || planIsShort(state)) {
     return append(state, { type: 'recovery_planned', plan: planRecovery(state, plan) }, context);
   }
-  if (needsApproval(state)) return costReview(state, plan, context);
+  // What is in doubt is found out first: it may turn out to cost nothing, or to end all recovery.
+  const doubtful = stepsInOrder(state).some(isInDoubt);
+  if (needsApproval(state) && !doubtful) return costReview(state, plan, context);
   return { kind: 'route', to: 'recover' };
 }
 
@@ -67,6 +71,8 @@ export function settle(state: SagaState, command: Settle, context: Context): Ver
 function close(state: SagaState, context: Context): Verdict {
   const extra = stepsInOrder(state).filter((step) => step.late.length > 0);
   if (extra.length > 0) return append(state, lateIncident(extra), context);
+  const broken = stepsInOrder(state).filter(failedIrreversibly);
+  if (broken.length > 0) return append(state, irreversibleIncident(broken), context);
   if (!pivotCommitted(state)) return append(state, { type: 'saga_compensated' }, context);
   const pivots = stepsInOrder(state).filter(
     (step) => step.record.effect === 'irreversible' && step.forward.status === 'done',
@@ -84,6 +90,17 @@ function close(state: SagaState, context: Context): Verdict {
   );
 }
 
+function irreversibleIncident(broken: readonly StepState[]): Draft {
+  const names = broken.map((step) => step.record.name);
+  const first = broken[0]?.forward.failure;
+  return {
+    type: 'incident_opened',
+    reason: 'irreversible_failure',
+    steps: names,
+    explanation: `${pluralSteps(names)} failed past the point of no return (${first?.code ?? 'unknown'}: ${first?.message ?? ''}): look at what the provider did, put the business right by hand, then close the incident`,
+  };
+}
+
 function waitOrReview(
   state: SagaState,
   plan: SagaPlan,
@@ -91,13 +108,17 @@ function waitOrReview(
   context: Context,
 ): Verdict {
   const { now } = context;
-  const views = open.flatMap((entry) => viewEntry(state, plan, entry, now));
+  const views = [
+    ...open.flatMap((entry) => viewEntry(state, plan, entry, now)),
+    ...unplanned(state, now),
+  ];
   if (views.some((view) => view.kind === 'live')) return park(state, 'lease', context);
   if (views.some((view) => view.kind === 'runnable')) return again(state, plan.reviewMs, context);
   if (views.some((view) => view.kind === 'waiting')) return park(state, 'provider', context);
   if (views.some((view) => view.kind === 'pausing')) return park(state, 'backoff', context);
-  if (needsApproval(state)) return costReview(state, plan, context);
   const stuck = views.filter((view) => view.kind === 'stuck');
+  const doubtful = stuck.some((view) => isInDoubt(view.step));
+  if (needsApproval(state) && !doubtful) return costReview(state, plan, context);
   const first = stuck[0];
   if (first === undefined) return again(state, plan.reviewMs, context);
   const steps = stuck.map((view) => view.step);
@@ -135,8 +156,19 @@ function viewEntry(state: SagaState, plan: SagaPlan, entry: RecoveryEntry, now: 
   if (isUnresolved(recovery) && call !== undefined) {
     return [unresolved(step, recovery, call, now, true)];
   }
+  if (needsApproval(state)) return [{ kind: 'blocked', step }];
   const pausing = recovery.retryAt !== undefined && recovery.retryAt > now;
   return [{ kind: pausing ? 'pausing' : 'runnable', step }];
+}
+
+/** In doubt beside the plan, as a step behind the pivot may be: it is not undone, but it must be known. */
+function unplanned(state: SagaState, now: number): View[] {
+  const planned = new Set(state.plan?.entries.map((entry) => entry.step));
+  return stepsInOrder(state).flatMap((step): View[] => {
+    if (!isInDoubt(step) || planned.has(step.record.name)) return [];
+    if (isLive(step.forward, now)) return [{ kind: 'live', step }];
+    return [{ kind: 'stuck', step, ...unknownOf(step, step.forward) }];
+  });
 }
 
 function unresolved(
@@ -148,16 +180,21 @@ function unresolved(
 ): View {
   if (isLive(action, now)) return { kind: 'live', step };
   if (unaskable(action, call, now, mayResend)) {
-    const what = action.action === 'forward' ? 'took effect' : 'was undone';
-    return {
-      kind: 'stuck',
-      step,
-      reason: action.status === 'waiting' ? 'pending_too_long' : 'unknown_outcome',
-      why: `nobody can say whether "${step.record.name}" ${what} (correlation id ${action.attempt?.correlationId ?? 'unknown'}): answer "committed" or "absent" from the provider's records`,
-    };
+    return { kind: 'stuck', step, ...unknownOf(step, action) };
   }
-  const later = action.askAt !== undefined && action.askAt > now;
+  const later = doubtPath(action, call, now, mayResend).kind === 'wait';
   return { kind: later ? 'waiting' : 'runnable', step };
+}
+
+function unknownOf(
+  step: StepState,
+  action: ActionState,
+): { readonly reason: ReviewReason; readonly why: string } {
+  const what = action.action === 'forward' ? 'took effect' : 'was undone';
+  return {
+    reason: action.status === 'waiting' ? 'pending_too_long' : 'unknown_outcome',
+    why: `nobody can say whether "${step.record.name}" ${what} (correlation id ${action.attempt?.correlationId ?? 'unknown'}): answer "committed" or "absent" from the provider's records`,
+  };
 }
 
 function person(step: StepState): View {

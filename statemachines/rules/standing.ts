@@ -2,6 +2,7 @@ import type { EffectClass } from '../language/effects.ts';
 import type { Cost, ExternalIds } from './events.ts';
 import type { SagaState, StepState } from './state.ts';
 import {
+  failedIrreversibly,
   isBlocked,
   isDone,
   isFinal,
@@ -108,6 +109,10 @@ function verdict(state: SagaState, step: StepState): { standing: Standing; words
       ? { standing: 'in_doubt', words: 'under way' }
       : { standing: 'in_doubt', words: 'may have taken effect; being found out' };
   }
+  if (failedIrreversibly(step)) {
+    const words = `failed past the point of no return: ${forward.failure?.code ?? 'unknown'}`;
+    return { standing: 'irreversible', words };
+  }
   if (!isDone(forward)) return { standing: 'nothing', words: notDone(step) };
   if (record.effect === 'irreversible') {
     const contained = recoveryStatus(step) === 'done' && step.recovery?.attempts !== 0;
@@ -160,18 +165,20 @@ function stands(state: SagaState, step: StepState): string {
 }
 
 function summarise(state: SagaState, steps: readonly StepStanding[]): string {
-  const named = (standing: Standing): string =>
-    steps.flatMap((step) => (step.standing === standing ? [step.step] : [])).join(', ');
   const parts: string[] = [];
-  const say = (standing: Standing, words: string): void => {
-    const names = named(standing);
-    if (names !== '') parts.push(`${words}: ${names}`);
+  const say = (standing: Standing, words: string, of = steps): void => {
+    const names = of.filter((step) => step.standing === standing).map((step) => step.step);
+    if (names.length > 0) parts.push(`${words}: ${names.join(', ')}`);
   };
+  // A refund is no erasure: what was countered by a new business event is not "undone".
+  const countered = steps.filter((step) => step.effect === 'compensable');
+  const undone = steps.filter((step) => step.effect !== 'compensable');
   say('stands', 'stands');
   say('irreversible', 'cannot be undone');
   say('in_doubt', 'in doubt');
   say('awaiting', 'awaited');
-  say('reversed', 'undone');
+  say('reversed', 'undone', undone);
+  say('reversed', 'countered', countered);
   say('superseded', 'superseded');
   say('resolved', 'resolved by a person');
   const extra = steps.filter((step) => step.extra.length > 0).map((step) => step.step);

@@ -72,7 +72,7 @@ export interface Review {
 
 export interface Incident {
   readonly seq: number;
-  readonly reason: 'pivot_committed' | 'late_evidence' | 'damaged';
+  readonly reason: 'pivot_committed' | 'irreversible_failure' | 'late_evidence' | 'damaged';
   readonly explanation: string;
   readonly steps: readonly string[];
   readonly closed?: { readonly by: string; readonly at: number; readonly evidence: string };

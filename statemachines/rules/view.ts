@@ -44,9 +44,24 @@ export function actionOf(step: StepState, action: Action): ActionState | undefin
   return step.recovery?.action === action ? step.recovery : undefined;
 }
 
+/** Its tool says that it failed past the point of no return: no word of the provider takes that back. */
+export function failedIrreversibly(step: StepState): boolean {
+  return (
+    step.forward.status === 'failed' && step.forward.failure?.class === 'irreversible_incident'
+  );
+}
+
+/** Something of it stands that recovery must look after: it committed, or failed past its own pivot. */
+export function hasEffect(step: StepState): boolean {
+  return (
+    isDone(step.forward) || (step.record.effect === 'irreversible' && failedIrreversibly(step))
+  );
+}
+
+/** Behind the point of no return: an irreversible step committed, or failed so that it cannot be undone. */
 export function pivotCommitted(state: SagaState): boolean {
   return stepsInOrder(state).some(
-    (step) => step.record.effect === 'irreversible' && isDone(step.forward),
+    (step) => step.record.effect === 'irreversible' && hasEffect(step),
   );
 }
 
@@ -93,7 +108,7 @@ export function recoveryStatus(step: StepState): RecoveryStatus {
     if (recovery.status === 'done') return recovery.action === 'supersede' ? 'superseded' : 'done';
     return recovery.status;
   }
-  return isDone(step.forward) ? 'pending' : 'not_required';
+  return hasEffect(step) ? 'pending' : 'not_required';
 }
 
 /** Nothing more is owed for this plan entry. */

@@ -2,12 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { orderInput } from '../service/sagas.ts';
 import { ada, EMPTY, stranger, World } from '../service/world.ts';
+import { heardLog } from '../support/heard-log.ts';
 import { openServer, problemOf, type Server } from './server.ts';
 
 let world: World;
 let server: Server;
+const log = heardLog();
 const open = async (): Promise<void> => {
-  world = new World();
+  world = new World({ log });
   server = await openServer(world.service, { ada, eve: stranger });
 };
 beforeAll(open);
@@ -246,6 +248,8 @@ describe('of a saga that runs', () => {
       ...first,
       body: first.body.replace('4000', '4001').replace('"order"', '"0rder"'),
     };
+    const { lines } = log;
+    lines.length = 0;
     const damaged = await openServer(world.serving([]), { ada });
     try {
       const before = world.held();
@@ -263,6 +267,13 @@ describe('of a saga that runs', () => {
           remedy: expect.stringContaining('verification'),
         });
       }
+      expect(lines.filter(({ message }) => message === 'a ledger is damaged')).toEqual(
+        ['getSaga', 'readStanding', 'cancelSaga', 'suggest'].map((operation) => ({
+          level: 'error',
+          message: 'a ledger is damaged',
+          data: { operation, tenant: 'acme', sagaId: saga.id, seq: 1 },
+        })),
+      );
       const verdict = await damaged.call(`/v1/sagas/${saga.id}/verification`);
       expect(await verdict.json()).toMatchObject({
         verdict: 'invalid',

@@ -246,6 +246,8 @@ describe('the ledger', () => {
       expect.objectContaining({ problem: 'cut_tail' }),
     ]);
     expect(broken.err).toMatch(/^the ledger does not verify: /);
+    const shown = await run(['verify', cut, '--table'], alone);
+    expect(shown.out).toMatch(/held against +export header\n/);
     expect(absent.err).toMatch(/^error: there is no file/);
   });
 });
@@ -274,6 +276,19 @@ describe('review', () => {
       expect.stringMatching(/^error: 2 decisions are given\n/),
     ]);
     expect(early.err).toMatch(/^error: --max-cost has no currency/);
+    const [planless, stepless, priced] = await Promise.all([
+      run(['review', 'decide', id, '--approve', '--max-cost', '500', '--currency', 'EUR']),
+      run(['review', 'decide', id, '--answer', 'absent', '--evidence', 'seen']),
+      run([
+        ...['review', 'decide', id, '--approve', '--plan-hash', 'x'],
+        ...['--max-cost', '500', '--currency', 'euro'],
+      ]),
+    ]);
+    expect(planless.err).toBe(
+      'error: --approve needs --plan-hash\n  send --plan-hash, --max-cost\n',
+    );
+    expect(stepless.err).toMatch(/^error: --answer needs --step\n/);
+    expect(priced.err).toMatch(/does not fit its schema \(--currency: invalid_format\)\n/);
 
     const result = file('result.json', '{"chargeId":"C-9"}');
     const decided = await run([

@@ -10,6 +10,8 @@ export interface Scenario {
   readonly name: string;
   /** Where it comes to rest without any fault. */
   readonly ends: SagaStatus;
+  /** Where else a fault may lead it. */
+  readonly mayEnd?: readonly SagaStatus[];
   readonly behaviour: Behaviour;
   /** Acts from outside while the saga runs (a cancel request). */
   readonly meanwhile?: (
@@ -62,8 +64,8 @@ const INPUT = {
   reason: 'broken',
 };
 
-/** By then every saga has come to rest by itself. */
-const BOUND_MS = 30 * 60_000;
+/** By then every saga has come to rest by itself: patience with a provider lasts a day. */
+const BOUND_MS = 26 * 3_600_000;
 /** After its rest: whatever is still on its way arrives, and a wrong end would show. */
 const AFTERGLOW_MS = 20_000;
 

@@ -66,6 +66,7 @@ test('the lists in the schema are those in the code', () => {
     ...HALT_REASONS,
     ...REVIEW_REASONS,
     'pivot_committed',
+    'irreversible_failure',
     'late_evidence',
     'damaged',
   ];

@@ -199,62 +199,6 @@ describe('a provider that forgets keys', () => {
   });
 });
 
-describe('an attempt sent again over one in doubt', () => {
-  it('cannot, by failing, make the first one not have happened', () => {
-    const rules = one({}).lost('a');
-    rules.wait(BACKOFF_MS);
-    rules.does(rules.claim('a'));
-    rules.does(rules.fail('a', 'retryable', 'forward', 300));
-    expect(rules.state.steps.get('a')?.forward).toMatchObject({
-      status: 'in_doubt',
-      askAt: rules.now + 300,
-    });
-  });
-
-  it('leaves a question for a person when its tries are spent, never a recovery', () => {
-    const rules = one({}).lost('a');
-    for (let tries = 0; tries < 2; tries += 1) {
-      rules.wait(BACKOFF_MS * 10);
-      rules.does(rules.claim('a'));
-      rules.does(rules.fail('a', 'retryable', 'forward', 0));
-    }
-    rules.does(rules.assess());
-    expect(rules.last).toMatchObject({
-      type: 'review_opened',
-      reason: 'unknown_outcome',
-      steps: ['a'],
-    });
-    expect(rules.state.halt).toBeUndefined();
-  });
-
-  it('is believed when it is refused after the first one could land', () => {
-    const rules = one({}).lost('a');
-    const settled = rules.now + WINDOW_MS;
-    rules.wait(BACKOFF_MS);
-    rules.does(rules.claim('a'));
-    rules.does(rules.fail('a', 'terminal_compensate'));
-    expect(rules.state.halt).toBeUndefined();
-    expect(rules.state.steps.get('a')?.forward).toMatchObject({
-      status: 'in_doubt',
-      askAt: settled,
-    });
-    rules.now = settled;
-    rules.does(rules.claim('a'));
-    rules.does(rules.fail('a', 'terminal_compensate'));
-    expect(rules.state.halt).toMatchObject({ reason: 'step_failed', step: 'a' });
-  });
-
-  it('settles the doubt by committing', () => {
-    const rules = one({}).lost('a');
-    rules.wait(BACKOFF_MS);
-    rules.done('a');
-    expect(rules.state.steps.get('a')?.forward).toMatchObject({
-      status: 'done',
-      suspectUntil: undefined,
-    });
-  });
-});
-
 describe('outcomes', () => {
   it('of an attempt that is no longer the last one do not speak for the step, unless it committed', () => {
     const rules = one({}).lost('a');

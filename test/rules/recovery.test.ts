@@ -1,3 +1,4 @@
+import { standingReport } from 'counterstep';
 import { describe, expect, it } from 'vitest';
 import { SKEW_MS } from '../../statemachines/rules/protocol.ts';
 import { Rules, SETTLE_MS, type StepSpec, TIMEOUT_MS } from '../support/saga-builder.ts';
@@ -76,6 +77,25 @@ describe('the recovery plan', () => {
     expect(rules.state.plan?.entries.find((entry) => entry.step === 'hook')).not.toHaveProperty(
       'mark',
     );
+  });
+
+  it('is told in words that match the business: a refund counters, it undoes nothing', () => {
+    const rules = planned([
+      { name: 'hold' },
+      { name: 'charge', effect: 'compensable' },
+      { name: 'last' },
+    ]);
+    rules.undone('charge', 'hold').does(rules.settle());
+    const report = standingReport(rules.state);
+    expect(report).toMatchObject({
+      clear: true,
+      summary: 'compensated: undone: hold; countered: charge',
+    });
+    expect(report.steps.map(({ words }) => words)).toEqual([
+      'undone',
+      'countered by a new business event',
+      'refused: terminal_compensate',
+    ]);
   });
 
   it('takes in what is in doubt, conditionally and at full cost', () => {
@@ -313,79 +333,5 @@ describe('"compensated"', () => {
     expect(rules.does(rules.settle()).state).toBe('compensating');
     rules.undone('a');
     expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
-  });
-});
-
-describe('money', () => {
-  const COSTLY: readonly StepSpec[] = [
-    { name: 'a', effect: 'reversible_with_cost', costMinor: 300 },
-    { name: 'b', effect: 'reversible_with_cost', costMinor: 300 },
-    { name: 'c' },
-  ];
-  const ceiling = (costMinor: number) => ({
-    recovery: { ceiling: { costMinor, currency: 'EUR' } },
-  });
-  const cost = (costMinor: number) => ({ cost: { costMinor, currency: 'EUR' } });
-
-  it('is no question without a ceiling, nor within it', () => {
-    for (const options of [{}, ceiling(600)]) {
-      const rules = planned(COSTLY, options);
-      rules.undone('b', 'a');
-      expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
-    }
-  });
-
-  it('above the ceiling is asked for before anything is spent', () => {
-    const rules = planned(COSTLY, ceiling(599));
-    expect(rules.refuses(rules.claim('b', 'compensate'))).toEqual({ reason: 'over_ceiling' });
-    rules.does(rules.assess());
-    expect(rules.last).toMatchObject({
-      type: 'review_opened',
-      reason: 'cost_ceiling',
-      steps: ['b', 'a'],
-      planHash: rules.state.plan?.hash,
-      maxCost: { costMinor: 600, currency: 'EUR' },
-    });
-  });
-
-  it('is asked for again when more was spent than estimated', () => {
-    const rules = planned(COSTLY, ceiling(600));
-    rules.does(rules.claim('b', 'compensate'));
-    rules.does(rules.commit('b', 'compensate', cost(301)));
-    expect(rules.refuses(rules.claim('a', 'compensate'))).toEqual({ reason: 'over_ceiling' });
-    rules.does(rules.settle());
-    expect(rules.last).toMatchObject({
-      type: 'review_opened',
-      reason: 'cost_ceiling',
-      steps: ['a'],
-    });
-  });
-
-  it('goes on within an approval that is bound to the plan and to a most', () => {
-    const rules = planned(COSTLY, ceiling(0));
-    rules.does(rules.assess());
-    const planHash = rules.state.plan?.hash ?? '';
-    const approve = (hash: string, costMinor?: number, currency = 'EUR') =>
-      rules.decision({
-        decision: 'approve',
-        planHash: hash,
-        ...(costMinor === undefined ? {} : { maxCost: { costMinor, currency } }),
-      });
-    expect(rules.refuses(approve('other', 600))).toMatchObject({ reason: 'conflict' });
-    expect(rules.refuses(approve(planHash))).toMatchObject({ reason: 'conflict' });
-    expect(rules.refuses(approve(planHash, 600, 'USD'))).toMatchObject({ reason: 'conflict' });
-    expect(rules.does(approve(planHash, 600))).toMatchObject({ drive: 'running', epoch: 2 });
-    rules.undone('b', 'a');
-    expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
-  });
-
-  it('approved below the plan leaves the question open', () => {
-    const rules = planned(COSTLY, ceiling(0));
-    rules.does(rules.assess());
-    const planHash = rules.state.plan?.hash ?? '';
-    const maxCost = { costMinor: 599, currency: 'EUR' };
-    rules.does(rules.decision({ decision: 'approve', planHash, maxCost }));
-    rules.does(rules.assess());
-    expect(rules.last).toMatchObject({ type: 'review_opened', reason: 'cost_ceiling' });
   });
 });

@@ -1,8 +1,8 @@
-import { defineSaga, defineSagaFromSteps } from 'counterstep';
-import { canonicalJson } from 'counterstep';
+import { canonicalJson, defineSaga, defineSagaFromSteps } from 'counterstep';
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { StepDeclaration } from '../../statemachines/language/saga.ts';
+import { sha256Hex } from '../../statemachines/ledger/hash.ts';
 import { toolOf } from '../statemachines/samples.ts';
 import { faultyStores } from '../support/faulty-stores.ts';
 import { chargeCard, holdStock, order, orderInput, sendMail } from './sagas.ts';

@@ -43,7 +43,7 @@ describe('a decision', () => {
     const refusals: [unknown, string][] = [
       [{}, 'decision'],
       [{ decision: 'explode' }, 'decision'],
-      [{ decision: 'retry', surprise: 1 }, 'unrecognized_keys'],
+      [{ decision: 'retry', surprise: 1 }, '/surprise: unrecognized_keys'],
       [{ decision: 'approve' }, 'planHash'],
       [{ decision: 'approve', planHash: 'x' }, 'maxCost'],
       [

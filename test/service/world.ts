@@ -1,7 +1,7 @@
 import type { Clock } from '../../lambdas/ports/clock.ts';
 import type { Drive, DriveStarter } from '../../lambdas/ports/drive-starter.ts';
 import { systemEntropy } from '../../lambdas/ports/entropy.ts';
-import { silentLog } from '../../lambdas/ports/log.ts';
+import { type Log, silentLog } from '../../lambdas/ports/log.ts';
 import type { SagaIndex } from '../../lambdas/ports/saga-index.ts';
 import type { Stores } from '../../lambdas/ports/stores.ts';
 import type { Host } from '../../lambdas/runtime/host.ts';
@@ -38,6 +38,7 @@ export interface WorldOptions {
   readonly clock?: Clock;
   readonly drives?: DriveStarter;
   readonly index?: SagaIndex;
+  readonly log?: Log;
   /** Put before the stores, to fail them. */
   readonly around?: (stores: Stores) => Stores;
 }
@@ -61,7 +62,7 @@ export class World {
       stores: options.around === undefined ? this.stores : options.around(this.stores),
       clock: options.clock ?? this.clock,
       entropy: systemEntropy,
-      log: silentLog,
+      log: options.log ?? silentLog,
       drives: options.drives ?? { start: record },
       appended: (id, event, hash) => this.projection.seen(id, event, hash),
     };

@@ -118,4 +118,23 @@ describe.skipIf(python.status !== 0)('docs/verify.py', () => {
     expect(run.stdout + run.stderr).toMatch(new RegExp(`^${said}`));
     expect(run.status).toBe(valid ? 0 : 1);
   });
+
+  it.each([
+    ['an empty file', '', /is empty/],
+    ['no header', lines.slice(1).join(''), /not the header/],
+    ['a header alone', lines[0] ?? '', /no record/],
+    ['a list', '[1]\n', /not what an export/],
+    ['text', 'no JSON at all\n', /not what an export/],
+    ['bytes', Buffer.from([0xff, 0xfe, 0x00]), /not what an export/],
+    ['a record without members', `${lines[0]}{}\n`, /not what an export/],
+    ['a header without members', '{"format":"counterstep-ledger"}\n', /not what an export/],
+  ])('says in a line what is wrong with %s', (_what, file, words) => {
+    const path = join(folder, 'odd.ndjson');
+    writeFileSync(path, file);
+    const script = fileURLToPath(new URL('../../../docs/verify.py', import.meta.url));
+    const run = spawnSync('python3', [script, path], { encoding: 'utf8' });
+    expect([run.status, run.stdout]).toEqual([1, '']);
+    expect(run.stderr).toMatch(/^invalid: .*\n$/);
+    expect(run.stderr).toMatch(words);
+  });
 });

@@ -1,0 +1,72 @@
+import { defineTool } from 'counterstep';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { systemClock } from '../../../lambdas/ports/clock.ts';
+import { SagaLedger } from '../../../lambdas/runtime/saga-ledger.ts';
+import { askProvider } from '../../../lambdas/tool/ask.ts';
+import { implementTool } from '../../../lambdas/tool/implementation.ts';
+import { World } from '../../service/world.ts';
+import { heardLog } from '../../support/heard-log.ts';
+
+const call = { dedupe: 'lookup', timeoutMs: 2_000, settleMs: 0 } as const;
+const book = defineTool({
+  name: 'book',
+  description: 'Books.',
+  effect: 'irreversible',
+  reconcile: true,
+  input: z.object({}),
+  output: z.object({}),
+  forward: call,
+});
+
+it.each([
+  [
+    'fails',
+    () => {
+      throw new Error('secret-value');
+    },
+    'the provider could not be asked',
+  ],
+  [
+    'answers nonsense',
+    () => ({ nonsense: 'secret-value' }) as never,
+    'reconcile answered none of committed, pending, absent, unknown: read as unknown',
+  ],
+])(
+  'a question that %s is logged with the attempt it was about',
+  async (_what, reconcile, message) => {
+    const log = heardLog();
+    const host = { ...new World().host, clock: systemClock, log };
+    const tool = implementTool(book, { forward: () => ({}), reconcile });
+    const answer = await askProvider(
+      {
+        host,
+        ledger: new SagaLedger(host),
+        tool,
+        request: {
+          tenant: 'acme',
+          sagaId: 's-1',
+          epoch: 1,
+          saga: 'trip',
+          step: 'out',
+          action: 'forward',
+          softDeadlineAt: 0,
+        },
+        invocation: { endsAt: host.clock.now() + 10_000 },
+        action: 'forward',
+        call: tool.contract.forward,
+        args: {},
+      },
+      {},
+      { key: 'k', correlationId: 'c', attempt: 2, round: 1 },
+    );
+    expect(answer).toEqual({ kind: 'unknown' });
+    expect(log.lines).toMatchObject([
+      {
+        message,
+        data: { tenant: 'acme', sagaId: 's-1', step: 'out', action: 'forward', attempt: 2 },
+      },
+    ]);
+    expect(JSON.stringify(log.lines)).not.toContain('secret-value');
+  },
+);

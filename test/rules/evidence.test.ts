@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import { AFTER_PIVOT_ATTEMPTS } from '../../statemachines/rules/protocol.ts';
+import { standingReport } from '../../statemachines/rules/standing.ts';
+import { Rules, type StepSpec, TIMEOUT_MS } from '../support/saga-builder.ts';
+
+const HOUR_MS = 3_600_000;
+const LONG_MS = 100_000;
+const cancel = { kind: 'cancel', reason: 'no' } as const;
+const seen = { evidence: "the provider's own records" } as const;
+const PIVOT: readonly StepSpec[] = [
+  { name: 'a' },
+  { name: 'p', effect: 'irreversible', dedupe: 'none' },
+];
+
+/** Cancelled with `lost` in doubt, and up for review since nobody can be asked. */
+function underReview(steps: readonly StepSpec[], lost: string): Rules {
+  const rules = new Rules(steps).done('a').lost(lost);
+  rules.does(cancel);
+  rules.does(rules.assess());
+  rules.does(rules.settle());
+  expect(rules.last).toMatchObject({ type: 'review_opened', reason: 'unknown_outcome' });
+  return rules.wait(LONG_MS);
+}
+
+describe('a second effect', () => {
+  it.each([
+    ['the same ids', { order: 'O-1', charge: 'CH-2' }, 'already'],
+    ['some of the ids', { charge: 'CH-2' }, 'already'],
+    ['an id that contradicts', { order: 'O-1', charge: 'CH-1' }, 'append'],
+    ['no id in common', { refund: 'RF-1' }, 'append'],
+  ])('is told from the first one by its ids: %s', (_what, externalIds, expected) => {
+    const rules = new Rules([{ name: 'a', dedupe: 'none' }, { name: 'b' }]).lost('a');
+    const first = rules.commit('a', 'forward', { externalIds });
+    rules.does(rules.assess());
+    rules.wait(LONG_MS);
+    rules.does(
+      rules.decision({
+        decision: 'answer',
+        step: 'a',
+        action: 'forward',
+        answer: 'absent',
+        ...seen,
+      }),
+    );
+    rules.does(rules.claim('a'));
+    const second = { externalIds: { order: 'O-1', charge: 'CH-2' } };
+    rules.does(rules.commit('a', 'forward', second));
+    expect(rules.asks(first).kind).toBe(expected);
+    if (expected === 'already') return;
+    expect(rules.does(first)).toMatchObject({ type: 'late_evidence', externalIds });
+    rules.done('b');
+    expect(rules.does(rules.complete())).toMatchObject({ reason: 'late_evidence' });
+  });
+});
+
+describe('what a person vouched for', () => {
+  it('is an incident once its call turns out to have committed', () => {
+    const rules = underReview([{ name: 'a' }, { name: 'b', dedupe: 'none' }], 'b');
+    const late = rules.commit('b');
+    rules.does(rules.decision({ decision: 'resolve', step: 'b', ...seen }));
+    expect(rules.does(late)).toMatchObject({ type: 'late_evidence', step: 'b' });
+    expect(rules.asks(late)).toEqual({ kind: 'already' });
+    rules.undone('a');
+    expect(rules.does(rules.settle())).toMatchObject({
+      type: 'incident_opened',
+      reason: 'late_evidence',
+      steps: ['b'],
+    });
+    expect(standingReport(rules.state).clear).toBe(false);
+  });
+
+  it('is owed again when the person answers "committed" after all', () => {
+    const rules = new Rules([
+      { name: 'a' },
+      { name: 'b', dedupe: 'none' },
+      { name: 'c', dedupe: 'none', after: ['a'] },
+    ]);
+    rules.done('a').lost('b').lost('c');
+    rules.does(cancel);
+    rules.does(rules.assess());
+    rules.does(rules.settle());
+    rules.wait(LONG_MS);
+    rules.does(rules.decision({ decision: 'resolve', step: 'b', ...seen }));
+    rules.does(rules.settle());
+    const undo = { kind: 'inline', value: { id: 'b' } } as const;
+    const committed = { step: 'b', action: 'forward', answer: 'committed', undo } as const;
+    rules.does(rules.decision({ decision: 'answer', ...committed, ...seen }));
+    expect(rules.state.steps.get('b')).toMatchObject({ resolved: undefined });
+    rules.undone('b');
+  });
+
+  it('waits while the pivot is in doubt, since then it may have to stand', () => {
+    const rules = underReview(PIVOT, 'p');
+    const resolve = (step: string) => rules.decision({ decision: 'resolve', step, ...seen });
+    expect(rules.refuses(resolve('a'))).toMatchObject({
+      reason: 'conflict',
+      explanation: expect.stringContaining('answer for "p" first'),
+    });
+    expect(rules.does(resolve('p'))).toMatchObject({ type: 'review_decided' });
+  });
+
+  it('keeps a pivot that committed after all from going forward (invariant 10)', () => {
+    const rules = underReview(PIVOT, 'p');
+    const late = rules.commit('p');
+    const absent = { decision: 'answer', step: 'p', action: 'forward', answer: 'absent' } as const;
+    rules.does(rules.decision({ ...absent, ...seen }));
+    for (let tries = 0; tries < 3; tries += 1) {
+      rules.does(rules.claim('a', 'compensate'));
+      rules.does(rules.fail('a', 'terminal_hold', 'compensate'));
+      rules.does(rules.settle());
+      if (tries < 2) rules.does({ kind: 'resume' });
+    }
+    rules.does(rules.decision({ decision: 'resolve', step: 'a', ...seen }));
+    rules.does(late);
+    expect(rules.state.halt).toMatchObject({ reason: 'cancelled' });
+    expect(rules.refuses(rules.complete())).toEqual({ reason: 'halted' });
+  });
+});
+
+describe('a failure past the point of no return', () => {
+  it('of the pivot itself is contained and ends as an incident, with nothing undone', () => {
+    const rules = new Rules([{ name: 'a' }, { name: 'p', effect: 'irreversible', hook: true }]);
+    rules.done('a');
+    rules.does(rules.claim('p'));
+    rules.does(rules.fail('p', 'irreversible_incident'));
+    expect(rules.does(rules.assess())).toMatchObject({
+      type: 'recovery_planned',
+      plan: { entries: [{ step: 'p', action: 'contain', after: [] }] },
+    });
+    expect(rules.refuses(rules.claim('a', 'compensate'))).toEqual({ reason: 'not_planned' });
+    rules.undone('p');
+    expect(rules.does(rules.settle())).toMatchObject({
+      type: 'incident_opened',
+      reason: 'irreversible_failure',
+      steps: ['p'],
+      state: 'incident',
+    });
+    expect(standingReport(rules.state)).toMatchObject({
+      clear: false,
+      steps: [{ standing: 'stands' }, { standing: 'irreversible' }],
+    });
+  });
+
+  it('of any other step is never reported as compensated', () => {
+    const rules = new Rules([{ name: 'a' }, { name: 'b' }]).done('a');
+    rules.does(rules.claim('b'));
+    rules.does(rules.fail('b', 'irreversible_incident'));
+    rules.does(rules.assess());
+    rules.undone('a');
+    expect(rules.does(rules.settle())).toMatchObject({
+      reason: 'irreversible_failure',
+      steps: ['b'],
+    });
+    expect(standingReport(rules.state).clear).toBe(false);
+  });
+});
+
+describe('a wait', () => {
+  it('for a provider that can neither be asked nor called again lasts until patience ends', () => {
+    const rules = new Rules([{ name: 'a' }, { name: 'b', dedupe: 'none', pendingForMs: HOUR_MS }]);
+    rules.done('a');
+    rules.does(rules.claim('b'));
+    rules.does(rules.told('b', 'pending', 'forward', { via: 'call' }));
+    const ends = rules.now + HOUR_MS;
+    expect(rules.state.steps.get('b')?.forward.askAt).toBe(ends);
+    expect(rules.does(rules.assess())).toMatchObject({ reason: 'provider', dueAt: ends });
+    rules.woken();
+    expect(rules.does(rules.assess())).toMatchObject({ reason: 'pending_too_long', steps: ['b'] });
+  });
+
+  it('of a keyed call in recovery is no drive that moved nothing', () => {
+    const rules = new Rules([{ name: 'a' }, { name: 'b', pendingForMs: HOUR_MS }]).done('a');
+    rules.does(rules.claim('b'));
+    rules.does(rules.told('b', 'pending', 'forward', { via: 'call' }));
+    const ends = rules.now + HOUR_MS;
+    rules.does(cancel);
+    rules.does(rules.assess());
+    rules.wait(TIMEOUT_MS * 5);
+    while (rules.now < ends) {
+      expect(rules.does(rules.settle())).toMatchObject({ reason: 'provider' });
+      rules.woken();
+    }
+    expect(rules.does(rules.settle())).toMatchObject({ reason: 'pending_too_long', steps: ['b'] });
+  });
+});
+
+describe('behind the pivot', () => {
+  it('a person may give up on a step that never finishes: contained, and an incident', () => {
+    const rules = new Rules([
+      { name: 'p', effect: 'irreversible' },
+      { name: 'q', effect: 'read_only' },
+    ]);
+    rules.done('p');
+    for (let tries = 0; tries < AFTER_PIVOT_ATTEMPTS; tries += 1) {
+      rules.does(rules.claim('q'));
+      rules.does(rules.fail('q', 'retryable', 'forward', 0));
+    }
+    rules.does(rules.assess());
+    expect(rules.state.review).toMatchObject({ reason: 'after_pivot' });
+    rules.does(rules.decision({ decision: 'recover', ...seen }));
+    expect(rules.state.halt).toMatchObject({ reason: 'person', afterPivot: true });
+    rules.does(rules.assess());
+    rules.does({ kind: 'mark', ...rules.drive(), step: rules.step('p'), action: 'contain' });
+    expect(rules.does(rules.settle())).toMatchObject({ reason: 'pivot_committed', steps: ['p'] });
+  });
+});
+
+describe('an approval', () => {
+  it('is refused where recovery costs nothing', () => {
+    const rules = underReview([{ name: 'a' }, { name: 'b', dedupe: 'none' }], 'b');
+    const planHash = rules.state.plan?.hash ?? '';
+    const maxCost = { costMinor: 1, currency: 'EUR' };
+    expect(rules.refuses(rules.decision({ decision: 'approve', planHash, maxCost }))).toMatchObject(
+      { explanation: expect.stringContaining('costs nothing') },
+    );
+  });
+});
