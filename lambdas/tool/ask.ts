@@ -2,8 +2,8 @@ import { RECONCILE_LIMIT_MS } from '../../statemachines/asl/timeouts.ts';
 import type { ExternalIds, StepClaimed } from '../../statemachines/rules/events.ts';
 import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
 import { answerKind } from './answers.ts';
-import { callOf, commitOf, type Job } from './attempt.ts';
 import { runUntil } from './deadline.ts';
+import { callOf, commitOf, type Job } from './job.ts';
 import { keptPending } from './kept.ts';
 
 export type ProviderAnswer =

@@ -1,35 +1,17 @@
-import type { CallPolicy } from '../../statemachines/language/effects.ts';
 import { sensitiveValues } from '../../statemachines/language/sensitive.ts';
 import { redactText } from '../../statemachines/ledger/redact.ts';
 import type { Outcome } from '../../statemachines/rules/commands.ts';
-import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/events.ts';
 import { MAX_ASK_INTERVAL_MS, MAX_IDLE_PAUSE_MS } from '../../statemachines/rules/protocol.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import { actionOf } from '../../statemachines/rules/view.ts';
 import type { Log } from '../ports/log.ts';
-import type { Host } from '../runtime/host.ts';
-import type { SagaLedger } from '../runtime/saga-ledger.ts';
-import { type Answer, answerKind } from './answers.ts';
+import { answerKind } from './answers.ts';
 import { askProvider } from './ask.ts';
 import { runUntil } from './deadline.ts';
 import { type Classified, classify } from './failures.ts';
-import type { Call, ImplementedTool } from './implementation.ts';
-import { keptCost, keptIds, keptPending, keptWish } from './kept.ts';
-import type { Invocation, ToolRequest } from './request.ts';
-import { commitValues } from './values.ts';
-
-/** Everything one attempt needs. */
-export interface Job {
-  readonly host: Host;
-  readonly ledger: SagaLedger;
-  readonly tool: ImplementedTool;
-  readonly request: ToolRequest;
-  readonly invocation: Invocation;
-  readonly action: Action;
-  readonly call: CallPolicy;
-  readonly claimed: SagaEvent & StepClaimed;
-  readonly args: unknown;
-}
+import type { Call } from './implementation.ts';
+import { callOf, commitOf, type Job, nameOf } from './job.ts';
+import { keptPending, keptWish } from './kept.ts';
 
 /** Codes are names for rules and reports; some providers answer a sentence in their place. */
 const MAX_CODE_LENGTH = 100;
@@ -81,30 +63,6 @@ function invoke(job: Job, call: Call): unknown {
   }
 }
 
-export function callOf(
-  job: Pick<Job, 'request' | 'action'> & {
-    readonly claimed: Pick<
-      StepClaimed,
-      'key' | 'correlationId' | 'deadlineAt' | 'attempt' | 'round'
-    >;
-  },
-  signal: AbortSignal,
-): Call {
-  const { claimed, request } = job;
-  return {
-    idempotencyKey: claimed.key,
-    correlationId: claimed.correlationId,
-    signal,
-    deadlineAt: claimed.deadlineAt,
-    tenant: request.tenant,
-    sagaId: request.sagaId,
-    step: request.step,
-    action: job.action,
-    attempt: claimed.attempt,
-    round: claimed.round,
-  };
-}
-
 async function answered(
   job: Job,
   value: unknown,
@@ -128,33 +86,6 @@ async function answered(
   }
   await write(job, await commitOf(job, value, via));
   return 'done';
-}
-
-/** The commit as the ledger keeps it. */
-export async function commitOf(
-  job: Omit<Job, 'claimed'> & { readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'> },
-  value: unknown,
-  via: 'call' | 'reconcile',
-): Promise<Outcome> {
-  const { host, request, tool } = job;
-  const details =
-    answerKind(value) === 'committed'
-      ? (value as Extract<Answer<unknown>, { output: unknown }>)
-      : undefined;
-  const output = details === undefined ? value : details.output;
-  const given = details?.externalIds;
-  const values =
-    job.action === 'forward'
-      ? await commitValues(host.stores, request, tool.contract, job.args, output, given)
-      : { result: null, undo: null, externalIds: keptIds(given) };
-  const cost = keptCost(details?.cost);
-  return {
-    kind: 'commit',
-    ...nameOf(job),
-    via,
-    ...values,
-    ...(cost === undefined ? {} : { cost }),
-  };
 }
 
 async function failed(
@@ -255,24 +186,6 @@ function secretsOf(job: Job): string[] {
   }
   const { input, output } = job.args as { readonly input: unknown; readonly output: unknown };
   return [...sensitiveValues(contract.input, input), ...sensitiveValues(contract.output, output)];
-}
-
-function nameOf(
-  job: Pick<Job, 'request' | 'action'> & {
-    readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'>;
-  },
-): {
-  readonly step: string;
-  readonly action: Action;
-  readonly attempt: number;
-  readonly attemptNonce: string;
-} {
-  return {
-    step: job.request.step,
-    action: job.action,
-    attempt: job.claimed.attempt,
-    attemptNonce: job.claimed.attemptNonce,
-  };
 }
 
 /** An outcome is worth trying until the invocation's last second. */

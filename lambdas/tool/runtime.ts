@@ -13,8 +13,9 @@ import { DriveSignal } from '../runtime/drive-signal.ts';
 import type { Host } from '../runtime/host.ts';
 import { SagaLedger } from '../runtime/saga-ledger.ts';
 import { ask } from './ask.ts';
-import { attempt, type Job } from './attempt.ts';
+import { attempt } from './attempt.ts';
 import type { ImplementedTool } from './implementation.ts';
+import type { Job } from './job.ts';
 import type { Invocation, ToolAnswer, ToolRequest } from './request.ts';
 import { ArgumentsRefused, buildArguments, loadArguments } from './values.ts';
 

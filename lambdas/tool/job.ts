@@ -1,0 +1,94 @@
+import type { CallPolicy } from '../../statemachines/language/effects.ts';
+import type { Outcome } from '../../statemachines/rules/commands.ts';
+import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/events.ts';
+import type { Host } from '../runtime/host.ts';
+import type { SagaLedger } from '../runtime/saga-ledger.ts';
+import { type Answer, answerKind } from './answers.ts';
+import type { Call, ImplementedTool } from './implementation.ts';
+import { keptCost, keptIds } from './kept.ts';
+import type { Invocation, ToolRequest } from './request.ts';
+import { commitValues } from './values.ts';
+
+/** Everything one attempt needs. */
+export interface Job {
+  readonly host: Host;
+  readonly ledger: SagaLedger;
+  readonly tool: ImplementedTool;
+  readonly request: ToolRequest;
+  readonly invocation: Invocation;
+  readonly action: Action;
+  readonly call: CallPolicy;
+  readonly claimed: SagaEvent & StepClaimed;
+  readonly args: unknown;
+}
+
+/** What the implementation is told about the call. */
+export function callOf(
+  job: Pick<Job, 'request' | 'action'> & {
+    readonly claimed: Pick<
+      StepClaimed,
+      'key' | 'correlationId' | 'deadlineAt' | 'attempt' | 'round'
+    >;
+  },
+  signal: AbortSignal,
+): Call {
+  const { claimed, request } = job;
+  return {
+    idempotencyKey: claimed.key,
+    correlationId: claimed.correlationId,
+    signal,
+    deadlineAt: claimed.deadlineAt,
+    tenant: request.tenant,
+    sagaId: request.sagaId,
+    step: request.step,
+    action: job.action,
+    attempt: claimed.attempt,
+    round: claimed.round,
+  };
+}
+
+/** The commit as the ledger keeps it. */
+export async function commitOf(
+  job: Omit<Job, 'claimed'> & { readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'> },
+  value: unknown,
+  via: 'call' | 'reconcile',
+): Promise<Outcome> {
+  const { host, request, tool } = job;
+  const details =
+    answerKind(value) === 'committed'
+      ? (value as Extract<Answer<unknown>, { output: unknown }>)
+      : undefined;
+  const output = details === undefined ? value : details.output;
+  const given = details?.externalIds;
+  const values =
+    job.action === 'forward'
+      ? await commitValues(host.stores, request, tool.contract, job.args, output, given)
+      : { result: null, undo: null, externalIds: keptIds(given) };
+  const cost = keptCost(details?.cost);
+  return {
+    kind: 'commit',
+    ...nameOf(job),
+    via,
+    ...values,
+    ...(cost === undefined ? {} : { cost }),
+  };
+}
+
+/** Names the attempt in the outcome that is recorded of it. */
+export function nameOf(
+  job: Pick<Job, 'request' | 'action'> & {
+    readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'>;
+  },
+): {
+  readonly step: string;
+  readonly action: Action;
+  readonly attempt: number;
+  readonly attemptNonce: string;
+} {
+  return {
+    step: job.request.step,
+    action: job.action,
+    attempt: job.claimed.attempt,
+    attemptNonce: job.claimed.attemptNonce,
+  };
+}
