@@ -10,6 +10,7 @@ import { compileSaga } from '../statemachines/asl/compile.ts';
 import type { LedgerCall, ToolCall } from '../statemachines/asl/payloads.ts';
 import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/asl/timeouts.ts';
 import { validateAsl } from '../statemachines/asl/validate.ts';
+import { DEFAULT_REVIEW_MS } from '../statemachines/language/defaults.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import { executionNameOf } from '../statemachines/rules/keys.ts';
 
@@ -35,7 +36,6 @@ type Handler = (input: unknown) => Promise<JsonAnswer>;
 type JsonAnswer = { readonly Payload: unknown };
 
 const LEDGER = 'ledger';
-const DEFAULT_REVIEW_MS = 86_400_000;
 
 /** @throws Error where a saga uses a tool that has no runtime, or its ASL is not valid */
 export function localMachines(parts: MachineParts): Machines {

@@ -1,5 +1,5 @@
 import type { HeadEntry, Heads } from '../lambdas/ports/heads.ts';
-import type { LedgerId, LedgerStore } from '../lambdas/ports/ledger-store.ts';
+import { type LedgerId, type LedgerStore, ledgerKey } from '../lambdas/ports/ledger-store.ts';
 import type { Log } from '../lambdas/ports/log.ts';
 import type { SagaIndex, SagaPage, SagaQuery } from '../lambdas/ports/saga-index.ts';
 import { decodeCursor, encodeCursor } from '../lambdas/projection/cursor.ts';
@@ -39,11 +39,11 @@ export class Projection implements SagaIndex {
     for (const entry of this.#heads.all()) {
       const row = parseRow(entry);
       // A note nobody can read is made anew from the ledger.
-      if (row !== undefined) this.#rows.set(keyOf(entry), row);
-      missing.set(keyOf(entry), entry);
+      if (row !== undefined) this.#rows.set(ledgerKey(entry), row);
+      missing.set(ledgerKey(entry), entry);
     }
     for (const id of ledgers) {
-      const key = keyOf(id);
+      const key = ledgerKey(id);
       missing.delete(key);
       if (!(await this.#bringUp(id, ledger))) damaged.push(id);
     }
@@ -54,7 +54,7 @@ export class Projection implements SagaIndex {
 
   /** False where the ledger does not reach the noted head, or cannot be read from there on. */
   async #bringUp(id: LedgerId, ledger: LedgerStore): Promise<boolean> {
-    const noted = this.#rows.get(keyOf(id));
+    const noted = this.#rows.get(ledgerKey(id));
     const head = await ledger.head(id);
     if (head === undefined) return noted === undefined;
     if (noted?.seq === head.seq) return noted.hash === head.hash;
@@ -74,12 +74,12 @@ export class Projection implements SagaIndex {
 
   /** The head noted of a saga: what its ledger must reach. */
   anchor(id: LedgerId): { readonly seq: number; readonly hash: string } | undefined {
-    return this.#rows.get(keyOf(id));
+    return this.#rows.get(ledgerKey(id));
   }
 
   /** One event that stands. Events of one saga come in order; a repeat changes nothing. */
   seen(id: LedgerId, event: SagaEvent, hash: string): void {
-    const key = keyOf(id);
+    const key = ledgerKey(id);
     const row = this.#rows.get(key);
     if (row !== undefined && row.seq >= event.seq) return;
     const next = rowAfter(row, id, event, hash);
@@ -119,7 +119,7 @@ export class Projection implements SagaIndex {
     tenant: string,
     sagaId: string,
   ): Promise<{ readonly seq: number; readonly hash: string } | undefined> {
-    const row = this.#rows.get(keyOf({ tenant, sagaId }));
+    const row = this.#rows.get(ledgerKey({ tenant, sagaId }));
     return row === undefined ? undefined : { seq: row.seq, hash: row.hash };
   }
 
@@ -158,8 +158,4 @@ function parseRow(entry: HeadEntry): SagaRow | undefined {
   } catch {
     return undefined;
   }
-}
-
-function keyOf(id: LedgerId): string {
-  return `${id.tenant}/${id.sagaId}`;
 }

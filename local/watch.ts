@@ -1,5 +1,5 @@
 import type { Clock } from '../lambdas/ports/clock.ts';
-import type { LedgerId } from '../lambdas/ports/ledger-store.ts';
+import { type LedgerId, ledgerKey } from '../lambdas/ports/ledger-store.ts';
 import type { Log } from '../lambdas/ports/log.ts';
 import type { Sweep } from '../lambdas/sweep/sweep.ts';
 import type { SagaEvent } from '../statemachines/rules/events.ts';
@@ -29,18 +29,18 @@ export class Watch {
   }) {
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#ignored = new Set(options.ignored.map(keyOf));
+    this.#ignored = new Set(options.ignored.map(ledgerKey));
   }
 
   /** False for a ledger that is damaged: it is left alone. */
   follow(id: LedgerId, dueAt: number): boolean {
-    if (this.#ignored.has(keyOf(id))) return false;
-    this.#due.set(keyOf(id), { tenant: id.tenant, sagaId: id.sagaId, dueAt });
+    if (this.#ignored.has(ledgerKey(id))) return false;
+    this.#due.set(ledgerKey(id), { tenant: id.tenant, sagaId: id.sagaId, dueAt });
     return true;
   }
 
   seen(id: LedgerId, { dueAt }: Pick<SagaEvent, 'dueAt'>): void {
-    if (dueAt === undefined) this.#due.delete(keyOf(id));
+    if (dueAt === undefined) this.#due.delete(ledgerKey(id));
     else this.follow(id, dueAt);
   }
 
@@ -91,8 +91,4 @@ export class Watch {
       .finally(() => this.#busy.delete(settled));
     this.#busy.add(settled);
   }
-}
-
-function keyOf(id: LedgerId): string {
-  return `${id.tenant}/${id.sagaId}`;
 }

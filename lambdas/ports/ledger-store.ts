@@ -24,6 +24,11 @@ export interface LedgerId {
   readonly sagaId: string;
 }
 
+/** The ledger's name as one text, for maps in memory. */
+export function ledgerKey(id: LedgerId): string {
+  return `${id.tenant}/${id.sagaId}`;
+}
+
 /** One ledger entry as stored. `body` is canonical JSON text, so nothing is lost in conversion. */
 export interface LedgerRecord {
   readonly seq: number;

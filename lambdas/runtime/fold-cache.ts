@@ -1,6 +1,6 @@
 import type { SagaEvent } from '../../statemachines/rules/events.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
-import type { LedgerId } from '../ports/ledger-store.ts';
+import { type LedgerId, ledgerKey } from '../ports/ledger-store.ts';
 
 /** A folded ledger up to its last known record. */
 export interface FoldedHead {
@@ -23,11 +23,11 @@ export class FoldCache {
   }
 
   get(id: LedgerId): FoldedHead | undefined {
-    return this.#heads.get(keyOf(id));
+    return this.#heads.get(ledgerKey(id));
   }
 
   set(id: LedgerId, head: FoldedHead): void {
-    const key = keyOf(id);
+    const key = ledgerKey(id);
     const known = this.#heads.get(key);
     if (known !== undefined && known.state.seq > head.state.seq) return;
     this.#heads.delete(key);
@@ -38,10 +38,6 @@ export class FoldCache {
   }
 
   forget(id: LedgerId): void {
-    this.#heads.delete(keyOf(id));
+    this.#heads.delete(ledgerKey(id));
   }
-}
-
-function keyOf(id: LedgerId): string {
-  return `${id.tenant}/${id.sagaId}`;
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_REVIEW_MS } from '../language/defaults.ts';
 import { reject } from './claim.ts';
 import type { Command, Context, ReviewDecision, Verdict } from './commands.ts';
 import { settledAt } from './doubt.ts';
@@ -17,9 +18,6 @@ import {
   pivotInDoubt,
 } from './view.ts';
 
-/** The sweep holds no definition, so no review time of its own. */
-const VANISHED_REVIEW_MS = 86_400_000;
-
 type Of<K extends Command['kind']> = Extract<Command, { kind: K }>;
 
 /** The sweep, or a plane that comes up again: replaces a drive that is due, wakes a parked saga. */
@@ -31,7 +29,8 @@ export function grant(state: SagaState, command: Of<'grant'>, context: Context):
   if (!due && !orphaned) return { kind: 'already' };
   if (due && state.drive === 'running' && state.idleDrives >= MAX_IDLE_DRIVES) {
     const why = `${state.idleDrives} drives in a row vanished without a trace: look at the machine and its logs, then resume`;
-    return openReview(state, VANISHED_REVIEW_MS, 'no_progress', [], why, context);
+    // The sweep holds no definition, so no review time of its own.
+    return openReview(state, DEFAULT_REVIEW_MS, 'no_progress', [], why, context);
   }
   return append(state, { type: 'drive_granted', reason: command.reason }, context);
 }
