@@ -13,7 +13,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   // Contracts and rules: pure, so that a bundle, a synth or a test can load them anywhere.
   'statemachines/': {
     folders: ['statemachines/'],
-    packages: ['node:crypto', 'node:module', 'zod/v4/core', 'canonicalize', 'asl-validator'],
+    packages: ['node:crypto', 'node:module', 'zod/v4/core', 'asl-validator'],
   },
   // The only two places that know the AWS SDK.
   'lambdas/aws/': {
