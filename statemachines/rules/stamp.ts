@@ -5,30 +5,30 @@ import { evolve } from './evolve.ts';
 import type { SagaState } from './state.ts';
 import { isFinal } from './view.ts';
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Gives a draft its head: number, time, and what the saga is after it. */
 export function append(state: SagaState, draft: Draft, context: Context): Verdict {
   const { drive, epoch } = driveAfter(state, draft);
   const given = statusOfFinal(state, draft);
-  const head = {
+  const event = {
+    ...draft,
     seq: state.seq + 1,
     at: Math.max(context.now, state.at),
     actor: context.actor,
     state: given,
     drive,
     epoch,
-  };
+  } as Writable<SagaEvent>;
   // Folded once without status and due time, which are functions of the state it makes.
-  const made = evolve(state, { ...draft, ...head } as SagaEvent);
+  const made = evolve(state, event);
   const status = statusAfter(made, given);
   const known = status === made.status ? made : { ...made, status };
   const dueAt = QUIET.includes(draft.type) ? state.dueAt : dueAfter(known);
-  const after = { ...known, dueAt };
-  const event = {
-    ...draft,
-    ...head,
-    state: status,
-    ...(dueAt === undefined ? {} : { dueAt }),
-  } as SagaEvent;
+  const after = dueAt === known.dueAt ? known : { ...known, dueAt };
+  // The fold keeps parts of the event, never its head: the rest of that may be filled in here.
+  event.state = status;
+  if (dueAt !== undefined) event.dueAt = dueAt;
   return { kind: 'append', event, after };
 }
 
