@@ -46,6 +46,16 @@ export function countingStores(stores: Stores): {
         remove: (entry) => otherWrite(() => stores.registry.remove(entry)),
         due: (until, limit, cursor) => request(() => stores.registry.due(until, limit, cursor)),
       },
+      budgets: {
+        charge: (charge, budget) => otherWrite(() => stores.budgets.charge(charge, budget)),
+        giveBack: (id) => otherWrite(() => stores.budgets.giveBack(id)),
+        isCharged: (id) => request(() => stores.budgets.isCharged(id)),
+        usage: (tenant) => request(() => stores.budgets.usage(tenant)),
+      },
+      breakers: {
+        append: (tool, record) => otherWrite(() => stores.breakers.append(tool, record)),
+        head: (tool) => request(() => stores.breakers.head(tool)),
+      },
     },
   };
 }

@@ -4,17 +4,21 @@ import { compileSaga, openRecord } from 'counterstep';
 import { ledgerHandler, toolHandler } from 'counterstep/lambda';
 import type { LambdaHost } from '../lambdas/aws/host.ts';
 import { Outbox } from '../lambdas/outbox/outbox.ts';
+import { selected } from '../lambdas/outbox/selected.ts';
 import { systemClock } from '../lambdas/ports/clock.ts';
 import type { DriveStarter } from '../lambdas/ports/drive-starter.ts';
 import { systemEntropy } from '../lambdas/ports/entropy.ts';
 import type { LedgerRecord } from '../lambdas/ports/ledger-store.ts';
 import { type Log, silentLog } from '../lambdas/ports/log.ts';
+import type { SagaProjection } from '../lambdas/ports/saga-projection.ts';
+import { rowAfter } from '../lambdas/projection/row.ts';
 import { SagaLedger } from '../lambdas/runtime/saga-ledger.ts';
 import type { Principal } from '../lambdas/service/principal.ts';
 import { SagaService } from '../lambdas/service/service.ts';
 import { dynamoStores } from '../lambdas/stores/dynamodb/open.ts';
 import { dynamoSagaIndex } from '../lambdas/stores/dynamodb/saga-index.ts';
 import { createTables, type TableNames } from '../lambdas/stores/dynamodb/tables.ts';
+import { PUBLISHED_BY_DEFAULT } from '../statemachines/transitions.ts';
 import type { Kind } from './run.ts';
 import { benchSaga, benchTools } from './sagas.ts';
 import { type Metered, type StandIn, standIn, type Units } from './stand-in.ts';
@@ -26,15 +30,21 @@ export interface Usage {
   readonly states: number;
   readonly ledgerCalls: number;
   readonly toolCalls: number;
+  /** Invocations among them that threw. */
+  readonly failedCalls: number;
+  /** The execution ended as failed. */
+  readonly failed: boolean;
   readonly ledgerEvents: number;
   /** Of the ledger's items, as stored. */
   readonly ledgerBytes: number;
   /** Consumed by the functions that drive the saga, the API's start, and the outbox. */
   readonly units: { readonly drive: Units; readonly start: Units; readonly outbox: Units };
+  /** Events that a plane publishes by default. */
   readonly published: number;
   readonly publishedBytes: number;
   /** Of the lines that the functions log, without what the logger adds. */
   readonly logBytes: number;
+  readonly logLines: number;
 }
 
 const TABLES: TableNames = {
@@ -68,6 +78,9 @@ class Run {
   readonly #host: LambdaHost;
   readonly #batches: number;
   #logBytes = 0;
+  #logLines = 0;
+  #failedCalls = 0;
+  #failed = false;
   #ledgerCalls = 0;
   #toolCalls = 0;
   #states = 0;
@@ -107,18 +120,21 @@ class Run {
     const end = records.map((record) => openRecord(record)).at(-1);
     const wanted = kind === 'completing' ? 'saga_completed' : 'saga_compensated';
     if (end?.type !== wanted) throw new Error(`the saga ended with ${end?.type}, not ${wanted}`);
-    const { published, publishedBytes } = await this.#passOn(ledger, records);
+    const { published, publishedBytes, units } = await this.#passOn(ledger, records);
     return {
       kind,
       states: this.#states,
       ledgerCalls: this.#ledgerCalls,
       toolCalls: this.#toolCalls,
+      failedCalls: this.#failedCalls,
+      failed: this.#failed,
       ledgerEvents: records.length,
       ledgerBytes: records.reduce((sum, record) => sum + itemBytes(record, sagaId), 0),
-      units: { drive: driveUnits, start: startUnits, outbox: this.#outbox.units() },
+      units: { drive: driveUnits, start: startUnits, outbox: units },
       published,
       publishedBytes,
       logBytes: this.#logBytes,
+      logLines: this.#logLines,
     };
   }
 
@@ -129,16 +145,25 @@ class Run {
   ) {
     let published = 0;
     let publishedBytes = 0;
+    const projection = dynamoSagaIndex({
+      client: this.#outbox.client,
+      table: TABLES.coordination,
+    });
+    await noteAnother(projection, records);
+    const before = this.#outbox.units();
     const outbox = new Outbox({
       ledger: this.#over(this.#outbox).stores.ledger,
-      projection: dynamoSagaIndex({ client: this.#outbox.client, table: TABLES.coordination }),
-      publisher: {
-        publish: async (events) => {
-          published += events.length;
-          publishedBytes += events.reduce((sum, event) => sum + JSON.stringify(event).length, 0);
-          return [];
+      projection,
+      publisher: selected(
+        {
+          publish: async (events) => {
+            published += events.length;
+            publishedBytes += events.reduce((sum, event) => sum + JSON.stringify(event).length, 0);
+            return [];
+          },
         },
-      },
+        PUBLISHED_BY_DEFAULT,
+      ),
       clock: systemClock,
       log: silentLog,
     });
@@ -155,7 +180,9 @@ class Run {
       );
       if (report.failed.length > 0) throw new Error('the outbox could not pass on every record');
     }
-    return { published, publishedBytes };
+    const { writes, reads } = this.#outbox.units();
+    const units = { writes: writes - before.writes, reads: reads - before.reads };
+    return { published, publishedBytes, units };
   }
 
   async #machine(drive: {
@@ -176,7 +203,10 @@ class Run {
         if (type === 'StateEntered') this.#states += 1;
     };
     // A compensated saga's execution fails by that name; the ledger is asked how it ended.
-    await Promise.all([execution.result.catch(() => {}), entered()]);
+    const ended = execution.result.catch(() => {
+      this.#failed = true;
+    });
+    await Promise.all([ended, entered()]);
   }
 
   /** Each call in a function that has just been started. */
@@ -188,14 +218,23 @@ class Run {
     if (name === 'ledger') {
       this.#ledgerCalls += 1;
       const handler = ledgerHandler({ sagas: [benchSaga], host: this.#host });
-      return { Payload: await handler(Payload, CONTEXT) };
+      return { Payload: await this.#counted(handler(Payload, CONTEXT)) };
     }
     this.#toolCalls += 1;
     const tool = benchTools.find(({ contract }) => contract.name === name);
     if (tool === undefined) throw new Error(`the bench has no tool ${name}`);
     const handler = toolHandler(tool, { sagas: [benchSaga], host: this.#host });
-    return { Payload: await handler(Payload, CONTEXT) };
+    return { Payload: await this.#counted(handler(Payload, CONTEXT)) };
   };
+
+  async #counted<T>(invocation: Promise<T>): Promise<T> {
+    try {
+      return await invocation;
+    } catch (error) {
+      this.#failedCalls += 1;
+      throw error;
+    }
+  }
 
   #over({ client }: Metered) {
     return {
@@ -207,6 +246,7 @@ class Run {
 
   #log(): LambdaHost['log'] {
     const line = (message: string, data: unknown): void => {
+      this.#logLines += 1;
       this.#logBytes += JSON.stringify({ message, ...(data as object) }).length;
     };
     const log: Log = { with: () => log, info: line, warn: line, error: line };
@@ -217,6 +257,18 @@ class Run {
 const DEFINITION = compileSaga(benchSaga, {
   functions: { ledger: 'ledger', tool: (name) => name },
 });
+
+/** The first saga of a name has the name noted: what is counted is one of those that follow. */
+async function noteAnother(
+  projection: SagaProjection,
+  [first]: readonly LedgerRecord[],
+): Promise<void> {
+  if (first === undefined) throw new Error('the saga has no first event');
+  const id = { tenant: WHO.tenant, sagaId: 'another' };
+  const row = rowAfter(undefined, id, openRecord(first), first.hash);
+  if (row === undefined) throw new Error('the first event makes no row');
+  await projection.note(id, { row });
+}
 
 /** Attribute names count too. */
 function itemBytes(record: LedgerRecord, sagaId: string): number {

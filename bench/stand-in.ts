@@ -51,6 +51,10 @@ interface Consuming {
   readonly ConsumedCapacity?: { readonly CapacityUnits?: number };
 }
 
+function isConsistent(input: object): boolean {
+  return 'ConsistentRead' in input && input.ConsistentRead === true;
+}
+
 const WRITES = new Set(['PutItemCommand', 'UpdateItemCommand', 'DeleteItemCommand']);
 const READS = new Set(['GetItemCommand', 'QueryCommand']);
 
@@ -74,7 +78,8 @@ function meteredClient(port: number): Metered {
           throw new Error(`the stand-in does not say what ${commandName} consumes`);
         }
         if (isWrite) writes += consumed.CapacityUnits;
-        else reads += consumed.CapacityUnits;
+        // Asking costs, whatever is found; the stand-in counts what a query found.
+        else reads += Math.max(consumed.CapacityUnits, isConsistent(args.input) ? 1 : 0.5);
         return result;
       },
     { step: 'initialize' },

@@ -6,7 +6,12 @@ import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { EVENT_BUS_VARIABLE, EVENT_SOURCE } from '../statemachines/asl/environment.ts';
+import {
+  EVENT_BUS_VARIABLE,
+  EVENT_SOURCE,
+  EVENTS_VARIABLE,
+} from '../statemachines/asl/environment.ts';
+import { PUBLISHED_BY_DEFAULT, type Transition } from '../statemachines/transitions.ts';
 import { accept } from './accept.ts';
 import { ownEntry } from './bundling.ts';
 import { type FunctionSettings, type SagaFunctionProps, sagaFunction } from './functions.ts';
@@ -16,6 +21,7 @@ import {
   grantReadLedgers,
   grantScanLedgers,
 } from './grants.ts';
+import { STREAM_BATCH_SIZE, STREAM_WINDOW_SECONDS } from './stream-defaults.ts';
 
 /** Both, since CDK's class does not fit its own interface under `exactOptionalPropertyTypes`. */
 export type AnyEventBus = IEventBus | EventBus;
@@ -24,11 +30,16 @@ export type AnyEventBus = IEventBus | EventBus;
 export interface OutboxOptions {
   /** Where events go. Default: a bus of the plane's own. */
   readonly eventBus?: AnyEventBus;
+  /**
+   * What is published of sagas; each event costs. Default: all but `started`, which its caller knows.
+   * That a ledger was tampered with is published always, and metrics count every transition.
+   */
+  readonly events?: readonly Transition[];
   /** Keeps what is published, to be replayed. Default: no archive; the ledgers hold it all. */
   readonly archive?: Partial<BaseArchiveProps>;
-  /** Default 100. */
+  /** Default 1,000. */
   readonly batchSize?: number;
-  /** Default 1 s: what one saga does within it is noted in one write. */
+  /** Default 5 s: what one saga does within it is noted once. Lists and events are as late. */
   readonly maxBatchingWindow?: Duration;
   /** Default 6 h, a quarter of what the stream keeps. */
   readonly maxRecordAge?: Duration;
@@ -88,6 +99,7 @@ export class Outbox extends Construct {
         environment: {
           ...props.functionProps?.environment,
           [EVENT_BUS_VARIABLE]: this.eventBus.eventBusName,
+          [EVENTS_VARIABLE]: (props.events ?? PUBLISHED_BY_DEFAULT).join(','),
         },
       },
     });
@@ -100,8 +112,8 @@ export class Outbox extends Construct {
       eventSourceArn: stream,
       // From the beginning: a saga that starts while the stack is made is not passed over.
       startingPosition: StartingPosition.TRIM_HORIZON,
-      batchSize: props.batchSize ?? 100,
-      maxBatchingWindow: props.maxBatchingWindow ?? Duration.seconds(1),
+      batchSize: props.batchSize ?? STREAM_BATCH_SIZE,
+      maxBatchingWindow: props.maxBatchingWindow ?? Duration.seconds(STREAM_WINDOW_SECONDS),
       parallelizationFactor: props.parallelizationFactor ?? 1,
       // A record that fails is narrowed down to and given up; those behind it wait for it until then.
       reportBatchItemFailures: true,
@@ -126,7 +138,7 @@ export class Outbox extends Construct {
   }
 }
 
-/** A batch waits at most 15 s for the bus in each of its few waves, and writes a few hundred items. */
+/** A batch waits at most 15 s for the bus in each of its few waves, and writes a few thousand items. */
 const OUTBOX_TIMEOUT = Duration.minutes(2);
 
 /**

@@ -1,6 +1,12 @@
-import { EVENT_BUS_VARIABLE } from '../../statemachines/asl/environment.ts';
+import { EVENT_BUS_VARIABLE, EVENTS_VARIABLE } from '../../statemachines/asl/environment.ts';
+import {
+  PUBLISHED_BY_DEFAULT,
+  type Transition,
+  transitionsIn,
+} from '../../statemachines/transitions.ts';
 import { counted } from '../outbox/counted.ts';
 import { Outbox, type OutboxParts, type OutboxReport } from '../outbox/outbox.ts';
+import { selected } from '../outbox/selected.ts';
 import { arrivalOf, type StreamBatch } from '../outbox/stream.ts';
 import { systemClock } from '../ports/clock.ts';
 import { dynamoLedger } from '../stores/dynamodb/ledger.ts';
@@ -76,9 +82,14 @@ function deployedParts(env: Environment): OutboxHandlerParts {
     // It only reads; how records are appended does not matter.
     ledger: dynamoLedger(client, tables.ledger, 'partiql'),
     projection: dynamoSagaIndex({ client, table: tables.coordination }),
-    publisher: eventBus({ bus, clock }),
+    publisher: selected(eventBus({ bus, clock }), published(env[EVENTS_VARIABLE])),
     clock,
     log: powertoolsLog(),
     metrics: metricsOf(env, clock),
   };
+}
+
+function published(names: string | undefined): readonly Transition[] {
+  if (names === undefined) return PUBLISHED_BY_DEFAULT;
+  return transitionsIn(names.split(',').filter((name) => name !== ''));
 }

@@ -1,6 +1,9 @@
+import { PUBLISHED_BY_DEFAULT, type Transition } from '../../statemachines/transitions.ts';
 import { Outbox } from '../outbox/outbox.ts';
 import { type RebuildProgress, type RebuildReport, rebuild } from '../outbox/rebuild.ts';
+import { selected } from '../outbox/selected.ts';
 import { systemClock } from '../ports/clock.ts';
+import type { EventPublisher } from '../ports/event-publisher.ts';
 import type { Log } from '../ports/log.ts';
 import { dynamoLedger } from '../stores/dynamodb/ledger.ts';
 import { dynamoLedgerScan } from '../stores/dynamodb/ledger-scan.ts';
@@ -13,9 +16,13 @@ export interface RebuildOptions {
   readonly coordinationTable: string;
   /**
    * Publishes what the outbox is not known to have published, from `since` (epoch milliseconds) on.
-   * Without it only the projection is brought up.
+   * Without it only the projection is brought up. `events`: as the plane's outbox has them.
    */
-  readonly publish?: { readonly eventBus: string; readonly since: number };
+  readonly publish?: {
+    readonly eventBus: string;
+    readonly since: number;
+    readonly events?: readonly Transition[];
+  };
   /** Parts of the table gone through at once. */
   readonly segments: number;
   readonly progress: RebuildProgress;
@@ -34,7 +41,7 @@ export async function rebuildDeployed(options: RebuildOptions): Promise<RebuildR
     const outbox = new Outbox({
       ledger: dynamoLedger(client, options.ledgerTable, 'partiql'),
       projection: dynamoSagaIndex({ client, table: options.coordinationTable }),
-      ...(publish === undefined ? {} : { publisher: eventBus({ bus: publish.eventBus }) }),
+      ...(publish === undefined ? {} : { publisher: publisherOf(publish) }),
       clock: systemClock,
       log,
     });
@@ -45,4 +52,11 @@ export async function rebuildDeployed(options: RebuildOptions): Promise<RebuildR
   } finally {
     client.destroy();
   }
+}
+
+function publisherOf({
+  eventBus: bus,
+  events = PUBLISHED_BY_DEFAULT,
+}: NonNullable<RebuildOptions['publish']>): EventPublisher {
+  return selected(eventBus({ bus }), events);
 }

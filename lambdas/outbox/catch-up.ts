@@ -15,6 +15,8 @@ export interface CatchUpParts {
 /** What is to be done for one saga: published first, and noted afterwards as far as that went. */
 export interface CatchUp {
   readonly id: LedgerId;
+  /** What it was worked out from. */
+  readonly known: NotedSaga;
   /** In order; marks come before transitions. */
   readonly toPublish: readonly Published[];
   /** What to note once the first `count` of them are published. */
@@ -143,6 +145,7 @@ function planned(
   const head = heads.toSorted((a, b) => b.seq - a.seq)[0];
   return {
     id,
+    known,
     toPublish: [...published, ...walked.transitions],
     changeAfter(count) {
       const next = walked.transitions[Math.max(0, count - marks.length)];

@@ -20,7 +20,7 @@ export interface OutboxParts {
 export interface OutboxReport {
   readonly records: number;
   readonly sagas: number;
-  /** Events that the bus took. */
+  /** Events that the bus took, and those that are not among what this plane publishes. */
   readonly published: number;
   /** Records of ledgers that were found changed, removed or not to hold, for the first time. */
   readonly tampered: number;
@@ -123,12 +123,13 @@ export class Outbox {
       const { tenant, sagaId, seq, found } = event.detail;
       log.error('a ledger was tampered with', { tenant, sagaId, seq, found });
     }
-    await projection.note(plan.id, {
+    const noted = {
       ...change,
       ...(tampered === undefined ? {} : { tampered }),
       // Without a bus nothing was published, and whoever has one is to do it.
       ...(publisher === undefined || published === undefined ? {} : { published }),
-    });
+    };
+    await projection.note(plan.id, noted, plan.known);
     if (code !== undefined) throw new Error(`the event bus did not take an event: ${code}`);
   }
 

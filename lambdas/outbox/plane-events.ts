@@ -5,10 +5,10 @@ import type {
   SagaEvent,
   SagaStatus,
 } from '../../statemachines/rules/events.ts';
+import type { Transition } from '../../statemachines/transitions.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
 import type { Tampering, TamperingKind } from '../ports/saga-index.ts';
 import type { SagaRow } from '../projection/row.ts';
-import type { Transition } from './transitions.ts';
 
 /** `detail-type` of an event about a saga is this and the name of the transition. */
 const SAGA = 'counterstep.saga.';
@@ -17,13 +17,19 @@ export const LEDGER_TAMPERED = 'counterstep.ledger.tampered';
 /** Why, in words from closed lists only: nothing that a person or a provider wrote. */
 export type PublishedReason = HaltReason | ReviewReason | IncidentOpened['reason'];
 
+type SagaEventType = `${typeof SAGA}${Transition}`;
+
+export function sagaEventType(transition: Transition): SagaEventType {
+  return `${SAGA}${transition}`;
+}
+
 /**
  * What leaves the plane. Described for listeners in `docs/events.md`, and as JSON Schema in
  * `docs/events.schema.json`; no member comes from arguments, results or people's words.
  */
 export type PlaneEvent =
   | {
-      readonly type: `${typeof SAGA}${Transition}`;
+      readonly type: SagaEventType;
       readonly at: number;
       readonly detail: SagaDetail;
     }
@@ -51,6 +57,8 @@ export interface SagaDetail extends Detail {
   readonly reason?: PublishedReason;
   /** Id of the review that was opened. */
   readonly review?: string;
+  /** Of a compensated saga: the step that closes the checkpoint it went back to. */
+  readonly checkpoint?: string;
 }
 
 export interface TamperedDetail extends Detail {
@@ -64,6 +72,7 @@ export interface Publication {
   readonly transition: Transition;
   readonly reason?: PublishedReason;
   readonly review?: string;
+  readonly checkpoint?: string;
 }
 
 /** `saga`: whatever is known of it, before or after. */
@@ -75,7 +84,7 @@ export function sagaEvent(
   const { tenant, sagaId, name, version } = saga;
   const id = `${tenant}/${sagaId}/${seq}`;
   return {
-    type: `${SAGA}${transition}`,
+    type: sagaEventType(transition),
     at,
     detail: { id, tenant, sagaId, name, version, state, seq, at: isoOf(at), ...more },
   };

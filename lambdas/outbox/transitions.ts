@@ -2,21 +2,6 @@ import type { SagaEvent, SagaStatus } from '../../statemachines/rules/events.ts'
 import type { Publication } from './plane-events.ts';
 
 /**
- * What is published: what somebody outside would act on. A saga that goes well makes two events, one
- * that is undone three or four; parking and going on, of which there may be hundreds, make none and
- * are read from the API.
- */
-export const TRANSITIONS = [
-  'started',
-  'compensating',
-  'needs_review',
-  'completed',
-  'compensated',
-  'incident',
-] as const;
-export type Transition = (typeof TRANSITIONS)[number];
-
-/**
  * The transition that an event makes, if it makes one that is published. Follows from the event and
  * the state before it alone, so that a repeat publishes the same.
  */
@@ -32,8 +17,9 @@ export function transitionOf(
   if (event.state === before) return undefined;
   switch (event.state) {
     case 'completed':
+      return { transition: 'completed' };
     case 'compensated':
-      return { transition: event.state };
+      return { transition: 'compensated', ...endOf(event) };
     case 'incident':
       return {
         transition: 'incident',
@@ -49,6 +35,11 @@ export function transitionOf(
   }
 }
 
+function endOf(event: SagaEvent): Pick<Publication, 'checkpoint'> {
+  if (event.type !== 'saga_compensated' || event.checkpoint === undefined) return {};
+  return { checkpoint: event.checkpoint };
+}
+
 function whyUndone(event: SagaEvent): Pick<Publication, 'reason'> {
   switch (event.type) {
     case 'saga_halted':
@@ -56,8 +47,9 @@ function whyUndone(event: SagaEvent): Pick<Publication, 'reason'> {
     case 'cancel_requested':
       return { reason: 'cancelled' };
     case 'step_failed':
+      return { reason: event.reason ?? 'step_failed' };
     case 'step_committed':
-      return { reason: 'step_failed' };
+      return event.defect === undefined ? {} : { reason: 'output_refused' };
     case 'review_decided':
       return { reason: 'person' };
     default:

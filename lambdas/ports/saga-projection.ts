@@ -7,14 +7,19 @@ import type { Tampering } from './saga-index.ts';
  * `stores/dynamodb/saga-index.ts`; how a change meets what stands is `projection/noted.ts`.
  */
 export interface SagaProjection {
-  /** What is noted now (strongly consistent). @throws StoreUnavailable */
+  /**
+   * What is noted. It may be a moment old: then a ledger is read that need not be, and an event may be
+   * published again, no more. @throws StoreUnavailable
+   */
   noted(id: LedgerId): Promise<NotedSaga | undefined>;
   /**
    * Notes a change and resolves once it is durable. An older record never replaces a newer one,
    * whoever writes beside. Repeating a change is harmless.
+   * @param over what `noted` answered, or that nothing is: spares the store a reading where nobody
+   *   wrote since
    * @throws StoreUnavailable
    */
-  note(id: LedgerId, change: SagaChange): Promise<void>;
+  note(id: LedgerId, change: SagaChange, over?: NotedSaga): Promise<void>;
 }
 
 export interface NotedSaga {
@@ -26,6 +31,8 @@ export interface NotedSaga {
   readonly published: number;
   /** By number of the record, one for each. */
   readonly tampered: readonly Tampering[];
+  /** Where the store counts its writes of this saga: how many there were. */
+  readonly revision?: number;
 }
 
 export interface SagaChange {

@@ -1,4 +1,4 @@
-import { ASSUMED } from './bill.ts';
+import { ASSUMED, invocationUsd } from './bill.ts';
 import type { PriceList } from './prices.ts';
 
 /** The same saga of four steps, made another way: USD per million, and what is counted. */
@@ -14,9 +14,7 @@ const STEPS = 4;
 const UNDONE = STEPS - 1;
 
 export function others({ prices }: PriceList): Other[] {
-  const call =
-    prices.lambdaRequest.usd +
-    (ASSUMED.memoryMb / 1024) * (ASSUMED.toolMs / 1000) * prices.lambdaGbSecond.usd * 1_000_000;
+  const call = invocationUsd(ASSUMED.toolMs, { prices });
   const transition = prices.standardTransition.usd;
   // Four steps, a Task that notes the outcome, Succeed, and the start; failing: four steps, three
   // undone, Fail, and the start.
@@ -26,8 +24,7 @@ export function others({ prices }: PriceList): Other[] {
   };
   // One operation to begin, one for each step; all in one invocation that runs as long as its steps.
   const durable = (steps: number): number => {
-    const gbSeconds = (ASSUMED.memoryMb / 1024) * ((steps * ASSUMED.toolMs) / 1000);
-    const compute = prices.lambdaRequest.usd + gbSeconds * prices.lambdaGbSecond.usd * 1_000_000;
+    const compute = invocationUsd(steps * ASSUMED.toolMs, { prices });
     return (1 + steps) * prices.durableOperation.usd + compute;
   };
   const hosted = (steps: number): string => {
@@ -45,7 +42,7 @@ export function others({ prices }: PriceList): Other[] {
       name: 'Lambda durable functions',
       completing: usd(durable(STEPS)),
       failing: usd(durable(STEPS + UNDONE)),
-      counted: `${1 + STEPS} and ${1 + STEPS + UNDONE} operations, one invocation; no ledger, no projection, no API`,
+      counted: `${1 + STEPS} and ${1 + STEPS + UNDONE} operations, one invocation; data written and kept come on top; no ledger, no projection, no API`,
     },
     {
       name: 'Hosted workflow service',

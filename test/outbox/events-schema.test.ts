@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import schema from '../../docs/events.schema.json' with { type: 'json' };
-import { TRANSITIONS } from '../../lambdas/outbox/transitions.ts';
 import { TAMPERING_KINDS } from '../../lambdas/ports/saga-index.ts';
 import { EVENT_SOURCE } from '../../statemachines/asl/environment.ts';
 import { HALT_REASONS, REVIEW_REASONS, SAGA_STATES } from '../../statemachines/rules/events.ts';
+import { TRANSITIONS } from '../../statemachines/transitions.ts';
 import { textOf } from '../tidy/source.ts';
 import { ALL_STORIES, inserted, ledgerOf, removed } from './ledgers.ts';
 import { OutboxWorld } from './world.ts';

@@ -252,6 +252,10 @@ describe('on DynamoDB', () => {
     const half = await command('--event-bus', 'sagas');
     expect(half.code).toBe(1);
     expect(half.err).toContain('--event-bus and --since belong together');
+    const bus = ['--event-bus', 'sagas', '--since', '2026-01-31T12:00:00Z'];
+    const wrong = await command(...bus, '--events', 'completed,done');
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain('there is no event "done"');
   });
 
   async function command(...args: readonly string[]) {

@@ -1,13 +1,16 @@
 import {
   BatchGetItemCommand,
   type DynamoDBClient,
+  type GetItemCommandInput,
   PutItemCommand,
+  type PutItemCommandInput,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
 import { silentLog } from '../../lambdas/ports/log.ts';
 import type { SagaChange } from '../../lambdas/ports/saga-projection.ts';
+import { NOTHING_NOTED } from '../../lambdas/projection/noted.ts';
 import { rowAfter, type SagaRow } from '../../lambdas/projection/row.ts';
 import { dynamoSagaIndex } from '../../lambdas/stores/dynamodb/saga-index.ts';
 import { LIST_SHARDS } from '../../lambdas/stores/dynamodb/saga-lists.ts';
@@ -159,6 +162,85 @@ describe('the projection in DynamoDB', () => {
     await index.note(other, { row, repair: true });
     expect(await listed(other, 'running')).toBe(1);
   });
+
+  test('a saga that begins and ends in one batch is two writes and one cheap read', async () => {
+    const tenant = freshTenant();
+    const { client, sent } = listening();
+    const index = opened(client);
+    const pass = async (sagaId: string) => {
+      sent.length = 0;
+      const id = { tenant, sagaId };
+      const known = (await index.noted(id)) ?? NOTHING_NOTED;
+      await index.note(id, { row: rowOf(id, 10, 'completed'), published: 10 }, known);
+      return sent.map(({ name, pk, consistent }) => [name, pk.replace(/#\d$/, ''), consistent]);
+    };
+    const own = (sagaId: string) => [
+      ['GetItemCommand', `saga#${tenant}/${sagaId}`, false],
+      ['PutItemCommand', `index#${tenant}/name=refund`, undefined],
+      ['PutItemCommand', `saga#${tenant}/${sagaId}`, undefined],
+    ];
+    const [first, ...others] = own('a');
+    expect(await pass('a')).toEqual([
+      first,
+      // The first saga of its name.
+      ['GetItemCommand', `index#${tenant}/names`, undefined],
+      ['PutItemCommand', `index#${tenant}/names`, undefined],
+      ...others,
+    ]);
+    expect(await pass('b')).toEqual(own('b'));
+    const { sagas } = await index.list({ tenant, states: ['completed'], limit: 10 });
+    expect(sagas.map(({ sagaId }) => sagaId)).toEqual(['a', 'b']);
+  });
+
+  test('what was read a moment too early is read again, and nothing is lost', async () => {
+    const id = saga();
+    const index = opened();
+    await index.note(id, { row: rowOf(id, 1) }, NOTHING_NOTED);
+    const early = await index.noted(id);
+    await index.note(id, { row: rowOf(id, 2, 'waiting'), published: 2 });
+    for (const over of [early, NOTHING_NOTED]) {
+      await index.note(id, { row: rowOf(id, 3, 'completed') }, over);
+      await index.note(id, { row: rowOf(id, 1, 'running') }, over);
+      expect(await index.noted(id)).toMatchObject({ row: { seq: 3 }, published: 2 });
+      expect([await listed(id, 'running'), await listed(id, 'waiting')]).toEqual([0, 0]);
+      expect(await listed(id, 'completed')).toBe(1);
+    }
+  });
+
+  test('all sagas are those of all names, also where another process noted the name', async () => {
+    const tenant = freshTenant();
+    const names = ['refund', 'order', 'a/b#c', 'names'];
+    for (const [n, name] of names.entries()) {
+      const id = { tenant, sagaId: `s${n}` };
+      const row = { ...rowOf(id, 1), name, startedAt: 1_000 - n };
+      await opened().note(id, { row });
+      await opened().note({ ...id, sagaId: `t${n}` }, { row: { ...row, sagaId: `t${n}` } });
+    }
+    const { sagas } = await opened().list({ tenant, limit: 10 });
+    expect(sagas.map(({ sagaId }) => sagaId)).toEqual(
+      [3, 2, 1, 0].flatMap((n) => [`s${n}`, `t${n}`]),
+    );
+    const other = await opened().list({ tenant: freshTenant(), limit: 10 });
+    expect(other).toEqual({ sagas: [] });
+  });
+
+  interface Sent {
+    readonly name: string;
+    readonly pk: string;
+    readonly consistent: boolean | undefined;
+  }
+
+  function listening() {
+    const sent: Sent[] = [];
+    const client = {
+      send(command: { readonly input: Partial<PutItemCommandInput & GetItemCommandInput> }) {
+        const { Item, Key, ConsistentRead: consistent } = command.input;
+        sent.push({ name: command.constructor.name, pk: (Item ?? Key)?.pk?.S ?? '', consistent });
+        return Reflect.apply(server.client.send, server.client, [command]);
+      },
+    } as unknown as DynamoDBClient;
+    return { client, sent };
+  }
 
   test('a page looks at no more than a thousand entries, and the next goes on behind them', async () => {
     const tenant = freshTenant();

@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor } from '../../projection/cursor.ts';
 import { headOf, NOTHING_NOTED, noted, summaryWithMark } from '../../projection/noted.ts';
 import { matches, type SagaRow } from '../../projection/row.ts';
 import { type SagaEntries, sagaEntries } from './saga-entries.ts';
-import { type SagaItems, sagaItems } from './saga-items.ts';
+import { type SagaItems, type StoredSaga, sagaItems } from './saga-items.ts';
 import {
   type EntryKey,
   entriesOf,
@@ -18,6 +18,7 @@ import {
   positionOf,
   spanOf,
 } from './saga-lists.ts';
+import { type SagaNames, sagaNames } from './saga-names.ts';
 import { sortedItems } from './sorted-partitions.ts';
 import { checkedTableName } from './tables.ts';
 
@@ -49,26 +50,38 @@ export function dynamoSagaIndex(options: DynamoSagaIndexOptions): SagaIndex & Sa
   const table = checkedTableName(options.table);
   const items = sagaItems(client, table);
   const entries = sagaEntries(client, table);
+  const names = sagaNames(client, table);
   return {
-    noted: async (id) => (await items.get(id))?.noted,
-    note: (id, change) => note({ items, entries }, id, change),
+    noted: async (id) => {
+      const stored = await items.glance(id);
+      return stored === undefined ? undefined : { ...stored.noted, revision: stored.revision };
+    },
+    note: (id, change, over) => note({ items, entries, names }, id, change, over),
     head: async (tenant, sagaId) => {
       const stored = await items.get({ tenant, sagaId });
       return stored === undefined ? undefined : headOf(stored.noted);
     },
-    list: (query) => list({ client, table, items }, query),
+    list: (query) => list({ client, table, items, names }, query),
   };
 }
 
+interface Writing {
+  readonly items: SagaItems;
+  readonly entries: SagaEntries;
+  readonly names: SagaNames;
+}
+
 async function note(
-  { items, entries }: { readonly items: SagaItems; readonly entries: SagaEntries },
+  { items, entries, names }: Writing,
   id: LedgerId,
   change: SagaChange,
+  over: NotedSaga | undefined,
 ): Promise<void> {
+  const repair = change.repair === true;
   // Put into a list by a try that lost against another writer.
   let astray: SagaRow | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const stored = await items.get(id);
+    const stored = tries === 0 && over !== undefined ? storedAs(over) : await items.get(id);
     const before = stored?.noted ?? NOTHING_NOTED;
     const next = noted(before, change);
     const { row } = next;
@@ -76,9 +89,10 @@ async function note(
       await remove(entries, entriesOnlyOf(astray, row), astray.seq + 1);
       astray = undefined;
     }
-    if (change.repair !== true && isSame(before, next)) return;
+    if (!repair && isSame(before, next)) return;
     if (row !== undefined) {
-      const joined = entriesJoined(before.row, row, change.repair === true);
+      if (before.row === undefined || repair) await names.ensure(row.tenant, row.name, repair);
+      const joined = entriesJoined(before.row, row, repair);
       await Promise.all(joined.map((entry) => entries.put(row, entry)));
     }
     if (!(await items.put(id, stored, next))) {
@@ -93,6 +107,11 @@ async function note(
   throw new StoreUnavailable('the saga is noted by many writers at once: try again later', {
     throttled: true,
   });
+}
+
+/** As it was read; nothing where nothing was there. */
+function storedAs({ revision, ...noted }: NotedSaga): StoredSaga | undefined {
+  return revision === undefined ? undefined : { noted, revision };
 }
 
 async function remove(
@@ -125,6 +144,7 @@ interface Reading {
   readonly client: DynamoDBClient;
   readonly table: string;
   readonly items: SagaItems;
+  readonly names: SagaNames;
 }
 
 async function list(reading: Reading, query: SagaQuery): Promise<SagaPage> {
@@ -161,9 +181,11 @@ interface Stretch {
   readonly end: string;
 }
 
-async function* stretchesOf({ client, table }: Reading, query: SagaQuery): AsyncGenerator<Stretch> {
+async function* stretchesOf(reading: Reading, query: SagaQuery): AsyncGenerator<Stretch> {
+  const { client, table, names } = reading;
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor, query);
-  const partitions = listsFor(query).flatMap((each) =>
+  const lists = await listsFor(query, () => names.of(query.tenant));
+  const partitions = lists.flatMap((each) =>
     Array.from({ length: LIST_SHARDS }, (_, shard) => listPartition(query.tenant, each, shard)),
   );
   const size = Math.min(MAX_FETCH, query.limit + SPARE);
@@ -175,7 +197,7 @@ async function* stretchesOf({ client, table }: Reading, query: SagaQuery): Async
     from,
     to,
     attributes: ['name'],
-    pageSize: Math.ceil(size / LIST_SHARDS) + SPARE,
+    pageSize: Math.ceil(size / Math.max(1, partitions.length)) + SPARE,
     doing: 'reading a list of sagas',
   });
   let positions: string[] = [];

@@ -33,7 +33,10 @@ const UNCHANGED_SINCE_READ = 'revision = :read';
 const doing = 'reading the projection of a saga';
 
 export interface SagaItems {
+  /** Strongly consistent. */
   get(id: LedgerId): Promise<StoredSaga | undefined>;
+  /** At half the price, and it may be a moment old. */
+  glance(id: LedgerId): Promise<StoredSaga | undefined>;
   /** Those of the tenant that are there, by id; at most 100 ids. */
   getMany(tenant: string, sagaIds: readonly string[]): Promise<ReadonlyMap<string, NotedSaga>>;
   /** False where somebody wrote since `over` was read. */
@@ -41,14 +44,16 @@ export interface SagaItems {
 }
 
 export function sagaItems(client: DynamoDBClient, TableName: string): SagaItems {
+  const read = async (id: LedgerId, ConsistentRead: boolean): Promise<StoredSaga | undefined> => {
+    const Key = itemKey(id);
+    const { Item } = await answered(doing, () =>
+      client.send(new GetItemCommand({ TableName, Key, ConsistentRead })),
+    );
+    return Item === undefined ? undefined : decoded(Item);
+  };
   return {
-    async get(id) {
-      const Key = itemKey(id);
-      const { Item } = await answered(doing, () =>
-        client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true })),
-      );
-      return Item === undefined ? undefined : decoded(Item);
-    },
+    get: (id) => read(id, true),
+    glance: (id) => read(id, false),
 
     async getMany(tenant, sagaIds) {
       const found = new Map<string, NotedSaga>();

@@ -16,21 +16,30 @@ export const LIST_SHARDS = 8;
 /** Digits of the latest moment a Date can hold; padded to them, times order as text. */
 const DIGITS = 16;
 
-/** One of a tenant's lists: of all its sagas, of one name, or of one state. */
+/**
+ * States that have a list. Nearly all sagas are completed in the end: those are looked for among all of
+ * their name, which saves each of them a write.
+ */
+type ListedState = Exclude<SagaStatus, 'completed'>;
+
+function isListed(state: SagaStatus): state is ListedState {
+  return state !== 'completed';
+}
+
+/** One of a tenant's lists: of all its sagas with one name, or in one state. */
 export type List =
-  | { readonly kind: 'all' }
   | { readonly kind: 'name'; readonly name: string }
-  | { readonly kind: 'state'; readonly state: SagaStatus };
+  | { readonly kind: 'state'; readonly state: ListedState };
 
 /** Where a list's shard lives. A tenant holds no "/", so it ends at the first one. */
 export function listPartition(tenant: string, list: List, shard: number): string {
-  const label =
-    list.kind === 'all'
-      ? 'all'
-      : list.kind === 'name'
-        ? `name=${list.name}`
-        : `state=${list.state}`;
+  const label = list.kind === 'name' ? `name=${list.name}` : `state=${list.state}`;
   return `index#${tenant}/${label}#${shard}`;
+}
+
+/** Where it is kept which names there are. */
+export function namesPartition(tenant: string): string {
+  return `index#${tenant}/names`;
 }
 
 export function shardOf(sagaId: string): number {
@@ -43,14 +52,13 @@ export interface EntryKey {
   readonly sk: string;
 }
 
-/** Every entry of a saga: in three lists of its tenant and, while it is open, in one of the plane's. */
+/** Every entry of a saga: in its tenant's lists and, while it is open, in one of the plane's. */
 export function entriesOf(row: SagaRow): EntryKey[] {
   const open = openEntryOf(row);
   const shard = shardOf(row.sagaId);
   const lists: List[] = [
-    { kind: 'all' },
     { kind: 'name', name: row.name },
-    { kind: 'state', state: row.state },
+    ...(isListed(row.state) ? [{ kind: 'state', state: row.state } as const] : []),
   ];
   const sk = positionOf(row);
   const entries = lists.map((list) => ({ pk: listPartition(row.tenant, list, shard), sk }));
@@ -112,13 +120,19 @@ export function spanOf(query: SagaQuery, after: Place | undefined): Span {
 }
 
 /**
- * The lists that hold every answer to the query, with the least beside it. Most sagas are
- * completed, so the completed ones of one name are looked for under the name.
+ * The lists that hold every answer to the query, with the least beside it.
+ * @param names tells every name that the tenant's sagas have; asked for where all lists are needed
  */
-export function listsFor({ states, name }: SagaQuery): List[] {
-  const byState = states !== undefined && (name === undefined || !states.includes('completed'));
-  if (byState) return [...new Set(states)].map((state) => ({ kind: 'state', state }));
-  return [name === undefined ? { kind: 'all' } : { kind: 'name', name }];
+export async function listsFor(
+  { states, name }: SagaQuery,
+  names: () => Promise<readonly string[]>,
+): Promise<List[]> {
+  const listed = states?.filter(isListed);
+  if (listed !== undefined && listed.length === states?.length) {
+    return [...new Set(listed)].map((state) => ({ kind: 'state', state }));
+  }
+  const wanted = name === undefined ? await names() : [name];
+  return wanted.map((each) => ({ kind: 'name', name: each }));
 }
 
 function padded(timeMs: number): string {
