@@ -1,39 +1,39 @@
-import { ambiguous, type Call, hold, refused, retryable } from 'counterstep/lambda';
+import {
+  ambiguous,
+  type Call,
+  fromHttp,
+  fromNetwork,
+  refused,
+  retryable,
+} from 'counterstep/lambda';
 
-/** Whether a request that got no answer may have done something. */
-type Effect = 'writes' | 'reads';
+/** How requests are sent: as `fetch` does it, or signed before. */
+export type Send = (url: string, init: RequestInit) => Promise<Response>;
 
-interface JsonRequest {
+/** Where the partner systems are, and how they are called. */
+export interface Partners {
+  /** Without a slash at its end. */
+  readonly partnersUrl: string;
+  /** Default: `fetch`. */
+  readonly send?: Send;
+}
+
+/** What is needed of a call to send a request for it. */
+type Sender = Pick<Call, 'signal' | 'idempotencyKey' | 'correlationId'>;
+
+export interface JsonRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  readonly effect: Effect;
-  readonly call: Pick<Call, 'signal' | 'idempotencyKey' | 'correlationId'>;
+  readonly signal: AbortSignal;
+  readonly send: Send;
 }
 
 export interface Answer<Body> {
   readonly status: number;
   readonly body: Body;
 }
-
-/** Statuses by which a partner says that it did nothing and will not do it. */
-const REFUSALS = [400, 404, 405, 409, 410, 413, 415, 422];
-/** Statuses by which it says that it did nothing yet. */
-const TRY_LATER = [429, 503];
-/** Our credentials or rights are wrong: the same for every saga, so no recovery helps. */
-const NOT_ALLOWED = [401, 403];
-
-const KEY_REUSED = 'idempotency_key_reused';
-
-/** Errors raised before a connection stood, so before anything was sent. */
-const NEVER_SENT = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-];
 
 /**
  * Sends a request that changes something, with the key and the correlation id of the call.
@@ -42,80 +42,84 @@ const NEVER_SENT = [
  * @throws a classified failure for everything but a success
  */
 export function post<Body>(
-  url: string,
+  partners: Partners,
+  path: string,
   body: unknown,
-  call: JsonRequest['call'],
+  call: Sender,
 ): Promise<Answer<Body>> {
-  return send({ method: 'POST', url, body, effect: 'writes', call });
+  return ask({
+    ...addressed(partners, path, call, { 'idempotency-key': call.idempotencyKey }),
+    method: 'POST',
+    body,
+  });
 }
 
 /**
  * Asks for something. An answer that does not come proves nothing and costs nothing: ask again.
  * @throws a classified failure for everything but a success
  */
-export function get<Body>(url: string, call: JsonRequest['call']): Promise<Answer<Body>> {
-  return send({ method: 'GET', url, effect: 'reads', call });
+export function get<Body>(partners: Partners, path: string, call: Sender): Promise<Answer<Body>> {
+  return ask({ ...addressed(partners, path, call), method: 'GET' });
 }
 
-async function send<Body>(request: JsonRequest): Promise<Answer<Body>> {
-  const { status, retryAfter, text } = await exchange(request);
-  const body = parsed(text);
-  if (status >= 200 && status < 300) {
-    // A 200 that says "no" is a refusal, however cheerful its status.
-    if (member(body, 'success') === false)
-      throw refused(codeOf(body, status), detailOf(body, status));
-    if (body === undefined) throw lost(request, 'unreadable_answer', `${status} without JSON`);
-    return { status, body: body as Body };
-  }
-  const code = codeOf(body, status);
-  const detail = detailOf(body, status);
-  // An effect stands under this key that is not the one we asked for: nobody may conclude "nothing happened".
-  if (code === KEY_REUSED) throw hold(code, detail);
-  if (REFUSALS.includes(status)) throw refused(code, detail);
-  if (TRY_LATER.includes(status)) {
-    throw retryable(code, detail, retryAfter === undefined ? {} : { retryAfterMs: retryAfter });
-  }
-  if (NOT_ALLOWED.includes(status)) throw hold(code, detail);
-  throw lost(request, code, detail);
+function addressed(
+  { partnersUrl, send = fetch }: Partners,
+  path: string,
+  { correlationId, signal }: Sender,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const sent = { 'content-type': 'application/json', 'x-correlation-id': correlationId };
+  return { url: `${partnersUrl}${path}`, headers: { ...sent, ...headers }, signal, send };
 }
 
-async function exchange(request: JsonRequest): Promise<{
+/** A partner that turns a call away says why. Without that, 503 is a gateway's, which may have passed it on. */
+const DID_NOTHING = [503];
+
+async function ask<Body>(request: JsonRequest): Promise<Answer<Body>> {
+  const { status, headers, body } = await exchange(request);
+  const code = textOf(body, 'code');
+  const message = textOf(body, 'detail') ?? textOf(body, 'message');
+  const writes = request.method === 'POST';
+  const didNothing = code === undefined ? [] : DID_NOTHING;
+  const failure = fromHttp({ status, headers }, { writes, code, message, didNothing });
+  if (failure !== undefined) throw failure;
+  // A 200 that says "no" is a refusal, however cheerful its status.
+  if (member(body, 'success') === false) {
+    throw refused(code ?? `http_${status}`, message ?? `the partner answered ${status}`);
+  }
+  if (body === undefined) throw unreadable(request, status);
+  return { status, body: body as Body };
+}
+
+/**
+ * One request and its answer, whatever that says; `body` is `undefined` where it is no JSON.
+ * @throws a classified failure where no answer came
+ */
+export async function exchange({ send, url, body, ...request }: JsonRequest): Promise<{
   readonly status: number;
-  readonly retryAfter: number | undefined;
-  readonly text: string;
+  readonly headers: Headers;
+  readonly body: unknown;
 }> {
-  const { call } = request;
   try {
-    const response = await fetch(request.url, {
-      method: request.method,
-      headers: {
-        'content-type': 'application/json',
-        'x-correlation-id': call.correlationId,
-        ...(request.effect === 'writes' ? { 'idempotency-key': call.idempotencyKey } : {}),
-      },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      signal: call.signal,
+    const response = await send(url, {
+      ...request,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // Where a partner sends us is for a person to see; nobody follows it with a write.
+      redirect: 'manual',
     });
-    return {
-      status: response.status,
-      retryAfter: seconds(response.headers.get('retry-after')),
-      text: await response.text(),
-    };
+    const { status, headers } = response;
+    return { status, headers, body: parsed(await response.text()) };
   } catch (error) {
-    const code = networkCode(error);
-    if (code !== undefined && NEVER_SENT.includes(code)) {
-      throw retryable(code.toLowerCase(), 'the partner could not be reached', { cause: error });
-    }
-    if (call.signal.aborted) throw lost(request, 'timeout', 'no answer in time', error);
-    throw lost(request, code?.toLowerCase() ?? 'connection_lost', 'the connection was lost', error);
+    throw fromNetwork(error, { writes: request.method === 'POST' });
   }
 }
 
-/** No clear answer: a write may have happened, a read may simply be repeated. */
-function lost(request: JsonRequest, code: string, message: string, cause?: unknown): Error {
-  return request.effect === 'reads'
-    ? retryable(code, message, { cause })
-    : ambiguous(code, message, cause);
+/** A success that cannot be read: a write may have happened, a read may simply be repeated. */
+export function unreadable({ method }: Pick<JsonRequest, 'method'>, status: number): Error {
+  const message = `${status} without JSON`;
+  return method === 'GET'
+    ? retryable('unreadable_answer', message)
+    : ambiguous('unreadable_answer', message);
 }
 
 function parsed(text: string): unknown {
@@ -138,23 +142,8 @@ export function list(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(items) ? items : [];
 }
 
-function codeOf(body: unknown, status: number): string {
-  const code = member(body, 'code');
-  return typeof code === 'string' ? code : `http_${status}`;
-}
-
-function detailOf(body: unknown, status: number): string {
-  const detail = member(body, 'detail') ?? member(body, 'message');
-  return typeof detail === 'string' ? detail : `the partner answered ${status}`;
-}
-
-/** `Retry-After` in seconds; its date form is left to our own back-off. */
-function seconds(header: string | null): number | undefined {
-  return header !== null && /^\d+$/.test(header) ? Number(header) * 1_000 : undefined;
-}
-
-/** `fetch` hides the network's error in `cause`. */
-function networkCode(error: unknown): string | undefined {
-  const code = member(member(error, 'cause'), 'code');
-  return typeof code === 'string' ? code : undefined;
+/** A member that is a text, or `undefined`. */
+export function textOf(body: unknown, name: string): string | undefined {
+  const text = member(body, name);
+  return typeof text === 'string' ? text : undefined;
 }

@@ -1,21 +1,28 @@
 import { App, CfnOutput, Stack } from 'aws-cdk-lib';
-import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import { AccountPrincipal, type IRole, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import * as order from '../examples/order/contracts.ts';
 import { orderOf } from '../examples/order/saga.ts';
 import * as refund from '../examples/refund/contracts.ts';
 import { refundOf } from '../examples/refund/saga.ts';
+import { ExamplePartners, type PartnerUse } from './example-partners.ts';
 import { SagaPlane } from './index.ts';
 
 /**
- * The example sagas as a CDK app. Where the partners are, and whose tokens people bring, comes from the
- * context: `npx cdk synth -c partnersUrl=https://… -c smtpUrl=smtp://… -c jwtIssuer=https://… -c jwtAudience=…`
- * With `-c sagaType=EXPRESS` both sagas run on Express machines.
+ * The example sagas as a CDK app, with the partner systems they act on. From the context come
+ * - `mailFrom`, the address that messages are sent from by SES, and `mailIdentity`, what SES has verified for
+ *   it (default: its domain; several with commas)
+ * - `jwtIssuer` and `jwtAudience`, whose tokens people bring
+ * - `partnersUrl` where partner systems elsewhere are to be used, which take requests without signatures
+ * - `sagaType`, `EXPRESS` for both sagas on Express machines
+ * - `stackName`, for another stack beside the first
+ * - for stand-ins for AWS: `sesUrl`, an address of SES, and `httpApiAddress`, how HTTP APIs are reached there,
+ *   with `{id}` for the API's id.
  */
 export const app = new App({ analyticsReporting: false, treeMetadata: false });
-const stack = new Stack(app, 'Counterstep', { description: 'Counterstep with its example sagas' });
-
-const partners = { PARTNERS_URL: setting('partnersUrl', 'https://partners.example.com') };
-const mail = { SMTP_URL: setting('smtpUrl', 'smtp://mail.example.com:587') };
+const stack = new Stack(app, setting('stackName', 'Counterstep'), {
+  description: 'Counterstep with its example sagas',
+});
 
 const sagaType = setting('sagaType', 'STANDARD') === 'EXPRESS' ? 'EXPRESS' : 'STANDARD';
 
@@ -24,24 +31,67 @@ const plane = new SagaPlane(stack, 'Sagas', {
   functionProps: { environment: { SAGA_TYPE: sagaType } },
 });
 
-for (const contract of [refund.reserveStock, refund.issueCreditNote]) {
-  plane.tool(contract, { entry: entryOf('refund', contract.name), environment: partners });
-}
-plane.tool(refund.sendEmail, {
+type Contract = Parameters<SagaPlane['tool']>[0];
+/** A tool that calls the partner systems, with what it uses there, and nothing else. */
+type Caller = readonly [contract: Contract, uses: readonly PartnerUse[]];
+
+const REFUND: readonly Caller[] = [
+  [refund.reserveStock, [{ collection: '/stock/reservations', methods: ['POST'] }]],
+  [refund.issueCreditNote, [{ collection: '/erp/credit-notes', methods: ['GET', 'POST'] }]],
+];
+const ORDER: readonly Caller[] = [
+  [order.readCustomer, [{ collection: '/customers', methods: ['GET'] }]],
+  [order.reserveInventory, [{ collection: '/stock/reservations', methods: ['POST'] }]],
+  [
+    order.chargePayment,
+    [
+      { collection: '/payments/charges', methods: ['POST'] },
+      { collection: '/payments/refunds', methods: ['POST'] },
+      { collection: '/payments/operations', methods: ['GET'] },
+    ],
+  ],
+  [order.bookCourier, [{ collection: '/courier/bookings', methods: ['POST'] }]],
+  [order.confirmBooking, [{ collection: '/courier/bookings', methods: ['GET'] }]],
+];
+const RECORDS = ['stock', 'erp', 'courier', 'payments', 'customers'].map(
+  (name) => `/${name}/records`,
+);
+
+const partnersUrl = setting('partnersUrl', '');
+const httpApiAddress = setting('httpApiAddress', '');
+const partners =
+  partnersUrl === ''
+    ? new ExamplePartners(stack, 'Partners', {
+        entry: 'examples/partners/partners.lambda.ts',
+        collections: [...new Set([...REFUND, ...ORDER].flatMap(collectionsOf))],
+        records: RECORDS,
+        ...(httpApiAddress === '' ? {} : { address: httpApiAddress }),
+      })
+    : undefined;
+
+for (const caller of REFUND) partnersTool('refund', caller);
+const mailFrom = setting('mailFrom', 'refunds@shop.example');
+const sesUrl = setting('sesUrl', '');
+const sendEmail = plane.tool(refund.sendEmail, {
   entry: entryOf('refund', refund.sendEmail.name),
-  environment: mail,
+  environment: {
+    MAIL_FROM: mailFrom,
+    ...(sesUrl === '' ? {} : { AWS_ENDPOINT_URL_SESV2: sesUrl }),
+  },
 });
+sendEmail.addToRolePolicy(
+  new PolicyStatement({
+    sid: 'Send',
+    actions: ['ses:SendEmail'],
+    resources: setting('mailIdentity', mailFrom.replace(/^.*@/, ''))
+      .split(',')
+      .map((name) => stack.formatArn({ service: 'ses', resource: 'identity', resourceName: name })),
+    conditions: { StringEquals: { 'ses:FromAddress': mailFrom } },
+  }),
+);
 plane.saga(refundOf(sagaType));
 
-for (const contract of [
-  order.readCustomer,
-  order.reserveInventory,
-  order.chargePayment,
-  order.bookCourier,
-  order.confirmBooking,
-]) {
-  plane.tool(contract, { entry: entryOf('order', contract.name), environment: partners });
-}
+for (const caller of ORDER) partnersTool('order', caller);
 plane.saga(orderOf(sagaType));
 
 const jwtIssuer = setting('jwtIssuer', '');
@@ -61,6 +111,35 @@ new CfnOutput(stack, 'ApiUrl', { value: api.iamApi.apiEndpoint });
 new CfnOutput(stack, 'AgentRole', { value: agent.roleArn });
 if (api.jwtApi !== undefined) {
   new CfnOutput(stack, 'PeopleUrl', { value: api.jwtApi.apiEndpoint });
+}
+
+if (partners !== undefined) {
+  const admin = new Role(stack, 'PartnersAdmin', {
+    assumedBy: new AccountPrincipal(stack.account),
+    description: 'Whoever looks at the records of the example partners, and makes them fail',
+  });
+  partners.grantAdmin(admin);
+  new CfnOutput(stack, 'PartnersUrl', { value: partners.url });
+  new CfnOutput(stack, 'PartnersAdminRole', { value: admin.roleArn });
+}
+
+/** Deploys a tool that calls partner systems: ours behind signatures, or those of others. */
+function partnersTool(saga: string, [contract, uses]: Caller): void {
+  const environment =
+    partners === undefined
+      ? { PARTNERS_URL: partnersUrl }
+      : { PARTNERS_URL: partners.url, PARTNERS_AUTH: 'iam' };
+  const fn = plane.tool(contract, { entry: entryOf(saga, contract.name), environment });
+  partners?.grantUse(roleOf(fn), uses);
+}
+
+function collectionsOf([, uses]: Caller): string[] {
+  return uses.map(({ collection }) => collection);
+}
+
+function roleOf(fn: NodejsFunction): IRole {
+  if (fn.role === undefined) throw new Error(`${fn.node.path} has no role`);
+  return fn.role;
 }
 
 function entryOf(saga: string, tool: string): string {

@@ -1,18 +1,19 @@
 /**
  * The mail sink as a process of its own:
- * `node --conditions=counterstep-source --import tsx examples/mail/main.ts [--port 0] [--file mail.ndjson]`.
- * Prints one line of JSON: `smtpUrl`, and `controlUrl` with `GET /records`, `POST /faults`, `DELETE /faults`.
+ * `node --conditions=counterstep-source --import tsx examples/mail/main.ts [--port 0] [--ses-port 0] [--file mail.ndjson]`.
+ * Prints one line of JSON: `smtpUrl`, `sesUrl`, and `controlUrl` with `GET /records`, `POST /faults`, `DELETE /faults`.
  */
 import { parseArgs } from 'node:util';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import type { MailFaultRequest } from './sink.ts';
-import { MAIL_FAULTS, startMailSink } from './sink.ts';
+import { MAIL_FAULTS, type MailFaultRequest } from './mailbox.ts';
+import { startMailSink } from './sink.ts';
 
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
+    'ses-port': { type: 'string', default: '0' },
     'control-port': { type: 'string', default: '0' },
     file: { type: 'string' },
   },
@@ -29,6 +30,7 @@ const faultSchema = z.strictObject({
 
 const sink = await startMailSink({
   port: Number(values.port),
+  sesPort: Number(values['ses-port']),
   ...(values.file === undefined ? {} : { file: values.file }),
 });
 const control = new Hono();
@@ -49,7 +51,8 @@ const server = serve(
   { fetch: control.fetch, port: Number(values['control-port']), hostname: '127.0.0.1' },
   (info) => {
     const controlUrl = `http://127.0.0.1:${info.port}`;
-    console.log(JSON.stringify({ smtpUrl: sink.url, controlUrl, pid: process.pid }));
+    const { url: smtpUrl, sesUrl } = sink;
+    console.log(JSON.stringify({ smtpUrl, sesUrl, controlUrl, pid: process.pid }));
   },
 );
 

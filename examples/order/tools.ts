@@ -1,6 +1,6 @@
 import type { ToolResult } from 'counterstep';
 import { absent, committed, implementTool, pending, refused } from 'counterstep/lambda';
-import { get, list, member, post } from '../http.ts';
+import { get, list, member, type Partners, post } from '../http.ts';
 import { ASK_AGAIN_MS } from '../limits.ts';
 import {
   bookCourier,
@@ -10,43 +10,40 @@ import {
   reserveInventory,
 } from './contracts.ts';
 
-/** Where the outside systems are. */
-export interface OrderPartners {
-  readonly partnersUrl: string;
-}
+const RESERVATIONS = '/stock/reservations';
+const BOOKINGS = '/courier/bookings';
 
-export function readCustomerTool({ partnersUrl }: OrderPartners) {
+export function readCustomerTool(partners: Partners) {
   return implementTool(readCustomer, {
     forward: async ({ customerId }, call) => {
-      const url = `${partnersUrl}/customers/${encodeURIComponent(customerId)}`;
-      return (await get<ToolResult<typeof readCustomer>>(url, call)).body;
+      const path = `/customers/${encodeURIComponent(customerId)}`;
+      return (await get<ToolResult<typeof readCustomer>>(partners, path, call)).body;
     },
   });
 }
 
-export function reserveInventoryTool({ partnersUrl }: OrderPartners) {
-  const reservations = `${partnersUrl}/stock/reservations`;
+export function reserveInventoryTool(partners: Partners) {
   return implementTool(reserveInventory, {
     forward: async (args, call) =>
-      (await post<ToolResult<typeof reserveInventory>>(reservations, args, call)).body,
+      (await post<ToolResult<typeof reserveInventory>>(partners, RESERVATIONS, args, call)).body,
     compensate: async ({ reservationId }, call) => {
-      await post(`${reservations}/${encodeURIComponent(reservationId)}/release`, {}, call);
+      const path = `${RESERVATIONS}/${encodeURIComponent(reservationId)}/release`;
+      await post(partners, path, {}, call);
     },
   });
 }
 
-export function chargePaymentTool({ partnersUrl }: OrderPartners) {
+export function chargePaymentTool(partners: Partners) {
   type Charge = ToolResult<typeof chargePayment>;
-  const payments = `${partnersUrl}/payments`;
   return implementTool(chargePayment, {
     forward: async (args, call) => {
-      const { body } = await post<Charge>(`${payments}/charges`, args, call);
+      const { body } = await post<Charge>(partners, '/payments/charges', args, call);
       if (member(body, 'status') === 'pending') return waiting('charge', body);
       throwIfDeclined(body);
       return body;
     },
     compensate: async (args, call) => {
-      const { body } = await post<unknown>(`${payments}/refunds`, args, call);
+      const { body } = await post<unknown>(partners, '/payments/refunds', args, call);
       if (member(body, 'status') === 'pending') return waiting('refund', body);
       throwIfDeclined(body);
       return committed(undefined, { externalIds: idsOf('refund', body) });
@@ -54,7 +51,7 @@ export function chargePaymentTool({ partnersUrl }: OrderPartners) {
     reconcile: async (question, call) => {
       const kind = question.action === 'forward' ? 'charge' : 'refund';
       const query = new URLSearchParams({ correlationId: question.correlationId, action: kind });
-      const { body } = await get<unknown>(`${payments}/operations?${query}`, call);
+      const { body } = await get<unknown>(partners, `/payments/operations?${query}`, call);
       const operations = list(body, 'operations');
       const settled = operations.find((one) => member(one, 'status') === 'settled');
       if (settled !== undefined) {
@@ -69,14 +66,13 @@ export function chargePaymentTool({ partnersUrl }: OrderPartners) {
   });
 }
 
-export function bookCourierTool({ partnersUrl }: OrderPartners) {
-  const bookings = `${partnersUrl}/courier/bookings`;
+export function bookCourierTool(partners: Partners) {
   return implementTool(bookCourier, {
     forward: async (args, call) =>
-      (await post<ToolResult<typeof bookCourier>>(bookings, args, call)).body,
+      (await post<ToolResult<typeof bookCourier>>(partners, BOOKINGS, args, call)).body,
     compensate: async ({ bookingId }, call) => {
-      const url = `${bookings}/${encodeURIComponent(bookingId)}/cancellations`;
-      const { body } = await post<unknown>(url, {}, call);
+      const path = `${BOOKINGS}/${encodeURIComponent(bookingId)}/cancellations`;
+      const { body } = await post<unknown>(partners, path, {}, call);
       const fee = member(body, 'feeMinor');
       const currency = member(body, 'currency');
       return committed(undefined, {
@@ -89,11 +85,11 @@ export function bookCourierTool({ partnersUrl }: OrderPartners) {
   });
 }
 
-export function confirmBookingTool({ partnersUrl }: OrderPartners) {
+export function confirmBookingTool(partners: Partners) {
   return implementTool(confirmBooking, {
     forward: async ({ bookingId }, call) => {
-      const url = `${partnersUrl}/courier/bookings/${encodeURIComponent(bookingId)}`;
-      const { body } = await get<ToolResult<typeof confirmBooking>>(url, call);
+      const path = `${BOOKINGS}/${encodeURIComponent(bookingId)}`;
+      const { body } = await get<ToolResult<typeof confirmBooking>>(partners, path, call);
       if (member(body, 'state') === 'cancelled') {
         throw refused('booking_cancelled', `the courier has cancelled booking ${bookingId}`);
       }
@@ -103,7 +99,7 @@ export function confirmBookingTool({ partnersUrl }: OrderPartners) {
 }
 
 /** Every tool of the saga, for a process that serves them all. */
-export function orderTools(partners: OrderPartners) {
+export function orderTools(partners: Partners) {
   return {
     readCustomer: readCustomerTool(partners),
     reserveInventory: reserveInventoryTool(partners),

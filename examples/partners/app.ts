@@ -1,51 +1,70 @@
-import type { HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { Context } from 'hono';
+import type { Context, Env } from 'hono';
 import { Hono } from 'hono';
-import { faultSchema } from './faults.ts';
+import { clearFaults, type Fault, faultSchema } from './faults.ts';
 import type { Operation, PartnerSystem } from './operation.ts';
 import { json, problem } from './problem.ts';
 import type { SystemName } from './records.ts';
 import { countActions, effectRecord } from './records.ts';
-import type { Request, Surroundings } from './service.ts';
+import type { Reply, Request, Silence, Surroundings } from './service.ts';
 import { recordInvalid, serveCall } from './service.ts';
 import type { Tx } from './store.ts';
 import { courier } from './systems/courier.ts';
 import { customers } from './systems/customers.ts';
+import { documents } from './systems/documents.ts';
 import { erp } from './systems/erp.ts';
 import { payments, SETTLING_OPERATIONS } from './systems/payments.ts';
+import { register } from './systems/register.ts';
+import { search } from './systems/search.ts';
 import { stock } from './systems/stock.ts';
 
-const ALL_SYSTEMS: readonly PartnerSystem[] = [stock, erp, courier, payments, customers];
+const ALL_SYSTEMS: readonly PartnerSystem[] = [
+  stock,
+  erp,
+  courier,
+  payments,
+  customers,
+  documents,
+  search,
+  register,
+];
 const MAX_HEADER_CHARACTERS = 300;
 const MAX_BODY_BYTES = 64 * 1024;
 
-type PartnerContext = Context<{ Bindings: HttpBindings }>;
+/** How a caller is left without an answer, which depends on what carries the requests. */
+export type FallSilent<E extends Env> = (c: Context<E>, how: Silence) => Promise<Response>;
 
 /** The HTTP face of all partner systems, their records and their faults. */
-export function createPartnersApp(at: Surroundings): Hono<{ Bindings: HttpBindings }> {
-  const app = new Hono<{ Bindings: HttpBindings }>();
+export function createPartnersApp<E extends Env>(
+  at: Surroundings,
+  fallSilent: FallSilent<E>,
+): Hono<E> {
+  const app = new Hono<E>();
 
-  app.get('/health', (c) => c.json({ pid: process.pid, openCalls: at.store.openCalls() }));
-  app.get('/faults', (c) => c.json({ faults: at.store.transact((tx) => tx.faults()) }));
-  app.delete('/faults', () => {
-    at.store.transact((tx) => tx.clearFaults());
+  app.get('/health', async (c) => {
+    const calls = await at.store.transact((tx) => tx.calls());
+    const openCalls = calls.filter(({ outcome }) => outcome === 'open').length;
+    return c.json({ pid: process.pid, openCalls });
+  });
+  app.get('/faults', async (c) => c.json({ faults: await at.store.transact((tx) => tx.faults()) }));
+  app.delete('/faults', async () => {
+    await at.store.transact(clearFaults);
     return new Response(null, { status: 204 });
   });
   app.post('/faults', (c) => switchOn(at, c));
 
   for (const system of ALL_SYSTEMS) {
-    app.get(`/${system.name}/records`, (c) => {
+    app.get(`/${system.name}/records`, async (c) => {
       const only = {
         orderId: c.req.query('orderId'),
         correlationId: c.req.query('correlationId'),
       };
-      return c.json(at.store.transact((tx) => recordsOf(tx, system.name, only, at.now())));
+      return c.json(await at.store.transact((tx) => recordsOf(tx, system.name, only, at.now())));
     });
     for (const operation of system.operations) {
-      app.on(operation.method, `/${system.name}${operation.path}`, (c) =>
-        transport(at, system, operation, c),
-      );
+      app.on(operation.method, `/${system.name}${operation.path}`, async (c) => {
+        const reply = await received(at, system, operation, c);
+        return reply.kind === 'answer' ? reply.response : fallSilent(c, reply);
+      });
     }
   }
   app.notFound((c) =>
@@ -61,37 +80,36 @@ export function createPartnersApp(at: Surroundings): Hono<{ Bindings: HttpBindin
   return app;
 }
 
-async function transport(
+async function received(
   at: Surroundings,
   system: PartnerSystem,
   operation: Operation,
-  c: PartnerContext,
-): Promise<Response> {
+  c: Context,
+): Promise<Reply> {
   const ids = {
     correlationId: c.req.header('x-correlation-id') ?? null,
     idempotencyKey: c.req.header('idempotency-key') ?? null,
   };
   for (const [name, value] of Object.entries(ids)) {
     if (value === null || (value.length > 0 && value.length <= MAX_HEADER_CHARACTERS)) continue;
-    return problem(
-      400,
-      'bad_header',
-      `${name} must have 1 to ${MAX_HEADER_CHARACTERS} characters.`,
-    );
+    const detail = `${name} must have 1 to ${MAX_HEADER_CHARACTERS} characters.`;
+    return answer(problem(400, 'bad_header', detail));
   }
   const body =
     operation.method === 'POST' ? await readBody(c) : { kind: 'body' as const, raw: null };
   if (body.kind === 'unreadable') {
-    recordInvalid(at, system, operation, ids);
-    return body.response;
+    await recordInvalid(at, system, operation, ids);
+    return answer(body.response);
   }
   const args = { params: c.req.param(), query: c.req.query() };
   const binding = operation.bind(body.raw, args);
   if (binding.kind === 'invalid') {
-    recordInvalid(at, system, operation, ids);
-    return problem(400, 'invalid_request', 'Mend the places listed in errors and send it again.', {
-      errors: binding.errors,
-    });
+    await recordInvalid(at, system, operation, ids);
+    return answer(
+      problem(400, 'invalid_request', 'Mend the places listed in errors and send it again.', {
+        errors: binding.errors,
+      }),
+    );
   }
   const asked = operation.method === 'GET' ? (c.req.query('correlationId') ?? null) : null;
   const request: Request = {
@@ -99,19 +117,18 @@ async function transport(
     correlationId: ids.correlationId ?? asked,
     bound: binding.call,
   };
-  const reply = await serveCall(at, system, operation, request);
-  if (reply.kind === 'answer') return reply.response;
-  const { socket } = c.env.incoming;
-  if (reply.kind === 'drop') socket.destroy();
-  else await new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  return RESPONSE_ALREADY_SENT;
+  return serveCall(at, system, operation, request);
+}
+
+function answer(response: Response): Reply {
+  return { kind: 'answer', response };
 }
 
 type Body =
   | { readonly kind: 'body'; readonly raw: unknown }
   | { readonly kind: 'unreadable'; readonly response: Response };
 
-async function readBody(c: PartnerContext): Promise<Body> {
+async function readBody(c: Context): Promise<Body> {
   const text = await c.req.text();
   if (Buffer.byteLength(text) > MAX_BODY_BYTES) {
     const detail = `A body has at most ${MAX_BODY_BYTES} bytes.`;
@@ -124,7 +141,7 @@ async function readBody(c: PartnerContext): Promise<Body> {
   }
 }
 
-async function switchOn(at: Surroundings, c: PartnerContext): Promise<Response> {
+async function switchOn(at: Surroundings, c: Context): Promise<Response> {
   const body = await readBody(c);
   if (body.kind === 'unreadable') return body.response;
   const parsed = faultSchema.safeParse(body.raw);
@@ -137,25 +154,32 @@ async function switchOn(at: Surroundings, c: PartnerContext): Promise<Response> 
     });
   }
   const fault = parsed.data;
-  const names = operationsOf(fault.system);
-  if (!names.includes(fault.operation)) {
-    const detail = `${fault.system} has no operation "${fault.operation}": use ${names.join(', ')}.`;
-    return problem(400, 'invalid_fault', detail);
-  }
-  if (
-    fault.fault === 'pending' &&
-    !(fault.system === 'payments' && SETTLING_OPERATIONS.includes(fault.operation))
-  ) {
-    const detail = `Only payments settle later: use pending with ${SETTLING_OPERATIONS.join(' or ')}.`;
-    return problem(400, 'invalid_fault', detail);
-  }
-  const row = at.store.transact((tx) => {
+  const impossible = impossibility(fault, at);
+  if (impossible !== undefined) return problem(400, 'invalid_fault', impossible);
+  const row = await at.store.transact((tx) => {
     // Padded, so that the store's key order is the order of switching on.
     const id = `F-${String(tx.next('F')).padStart(9, '0')}`;
     tx.putFault({ ...fault, id });
     return { ...fault, id };
   });
   return json(201, row);
+}
+
+/** Why a well-formed fault can never do here what it says. */
+function impossibility(fault: Fault, { longestCallMs }: Surroundings): string | undefined {
+  const names = operationsOf(fault.system);
+  if (!names.includes(fault.operation)) {
+    return `${fault.system} has no operation "${fault.operation}": use ${names.join(', ')}.`;
+  }
+  const settles = fault.system === 'payments' && SETTLING_OPERATIONS.includes(fault.operation);
+  if (fault.fault === 'pending' && !settles) {
+    return `Only payments settle later: use pending with ${SETTLING_OPERATIONS.join(' or ')}.`;
+  }
+  const waits = fault.fault === 'slow' || fault.fault === 'commit_late';
+  if (waits && longestCallMs !== undefined && fault.delayMs > longestCallMs) {
+    return `A call cannot take so long here: give a delayMs of at most ${longestCallMs}.`;
+  }
+  return undefined;
 }
 
 function operationsOf(name: SystemName): string[] {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { JsonObject } from './records.ts';
 import { SYSTEMS } from './records.ts';
 
@@ -33,6 +33,9 @@ export const FAULTS = [
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
 
+/** A whole number from `least` on. */
+const from = (least: number) => z.int().check(z.gte(least));
+
 export const faultSchema = z.strictObject({
   system: z.enum(SYSTEMS),
   operation: z.string(),
@@ -41,21 +44,21 @@ export const faultSchema = z.strictObject({
     z.strictObject({ correlationId: z.optional(z.string()), orderId: z.optional(z.string()) }),
   ),
   /** How many matching calls it strikes. */
-  times: z.int().min(1).default(1),
+  times: z._default(from(1), 1),
   /** How many matching calls it lets pass first. */
-  skip: z.int().min(0).default(0),
+  skip: z._default(from(0), 0),
   /** For `slow`, `commit_late`, `pending`. */
-  delayMs: z.int().min(0).default(2_500),
+  delayMs: z._default(from(0), 2_500),
   /** For `throttle`; sent in whole seconds, rounded up. */
-  retryAfterMs: z.int().min(0).default(1_000),
+  retryAfterMs: z._default(from(0), 1_000),
   /** For `refuse` and `not_success`. */
-  code: z.string().default('refused_by_partner'),
+  code: z._default(z.string(), 'refused_by_partner'),
   /** For `huge_result`. */
-  bytes: z.int().min(1).default(400_000),
+  bytes: z._default(from(1), 400_000),
   /** For `wrong_shape`: ids wrapped where nobody looks, or numbers sent as text beside right ids. */
-  shape: z.enum(['envelope', 'types']).default('envelope'),
+  shape: z._default(z.enum(['envelope', 'types']), 'envelope'),
   /** For `pending`. */
-  settlesAs: z.enum(['settled', 'declined']).default('settled'),
+  settlesAs: z._default(z.enum(['settled', 'declined']), 'settled'),
 });
 
 /** A fault as switched on; `times` and `skip` count down as calls arrive, durably. */
@@ -67,6 +70,13 @@ export interface FaultRow extends Fault {
   readonly id: string;
 }
 
+/** Where the faults that are switched on are kept. */
+export interface FaultRows {
+  faults(): FaultRow[];
+  putFault(fault: FaultRow): void;
+  removeFault(id: string): void;
+}
+
 interface Target {
   readonly system: string;
   readonly operation: string;
@@ -74,7 +84,26 @@ interface Target {
   readonly orderId: string | null;
 }
 
-export function strikes(fault: Fault, target: Target): boolean {
+/** The oldest fault that strikes this call; its counters go down. */
+export function takeFault(rows: FaultRows, call: Target): FaultRow | undefined {
+  for (const fault of rows.faults()) {
+    if (!strikes(fault, call)) continue;
+    if (fault.skip > 0) {
+      rows.putFault({ ...fault, skip: fault.skip - 1 });
+      continue;
+    }
+    if (fault.times > 1) rows.putFault({ ...fault, times: fault.times - 1 });
+    else rows.removeFault(fault.id);
+    return fault;
+  }
+  return undefined;
+}
+
+export function clearFaults(rows: FaultRows): void {
+  for (const { id } of rows.faults()) rows.removeFault(id);
+}
+
+function strikes(fault: Fault, target: Target): boolean {
   const { correlationId, orderId } = fault.match ?? {};
   return (
     fault.system === target.system &&

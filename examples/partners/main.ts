@@ -6,9 +6,10 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { serve } from '@hono/node-server';
-import { createPartnersApp } from './app.ts';
-import { openPartnerStore } from './store.ts';
+import { type HttpBindings, serve } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { createPartnersApp, type FallSilent } from './app.ts';
+import { openLmdbStore } from './stores/lmdb.ts';
 
 /** Exit code of an injected crash, so that a supervisor can tell it from a bug. */
 const CRASHED = 86;
@@ -29,13 +30,20 @@ if (values.data === undefined || !Number.isInteger(port) || port < 0 || port > 6
 
 mkdirSync(values.data, { recursive: true });
 const now = (): number => Date.now();
-const store = openPartnerStore(values.data, now);
-const app = createPartnersApp({
-  store,
-  now,
-  sleep: (ms) => sleep(ms),
-  die: () => process.exit(CRASHED),
-});
+const store = openLmdbStore(values.data, now);
+
+/** Nothing is sent: a connection is cut by us, or by the caller who gives up. */
+const closeConnection: FallSilent<{ Bindings: HttpBindings }> = async (c, how) => {
+  const { socket } = c.env.incoming;
+  if (how.kind === 'drop') socket.destroy();
+  else await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  return RESPONSE_ALREADY_SENT;
+};
+
+const app = createPartnersApp(
+  { store, now, sleep: (ms) => sleep(ms), die: () => process.exit(CRASHED) },
+  closeConnection,
+);
 
 const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, (info) => {
   console.log(JSON.stringify({ url: `http://127.0.0.1:${info.port}`, pid: process.pid }));

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod/mini';
+import en from 'zod/v4/locales/en.js';
 import type { EffectRow, JsonObject, SystemName } from './records.ts';
 import type { Tx } from './store.ts';
+
+// The small build of zod says only "Invalid input" of its own.
+z.config(en());
 
 /** What a system makes of a valid call. */
 export type Decision =
@@ -57,7 +61,7 @@ export interface PartnerSystem {
   readonly operations: readonly Operation[];
 }
 
-interface WriteSpec<Body extends z.ZodType> {
+interface WriteSpec<Body extends z.ZodMiniType> {
   readonly name: string;
   readonly path: string;
   readonly body: Body;
@@ -67,7 +71,7 @@ interface WriteSpec<Body extends z.ZodType> {
 }
 
 /** An operation that changes something, with a JSON body. */
-export function write<Body extends z.ZodType>(spec: WriteSpec<Body>): Operation {
+export function write<Body extends z.ZodMiniType>(spec: WriteSpec<Body>): Operation {
   return {
     name: spec.name,
     method: 'POST',
@@ -89,7 +93,7 @@ export function write<Body extends z.ZodType>(spec: WriteSpec<Body>): Operation 
   };
 }
 
-interface ReadSpec<Query extends z.ZodType> {
+interface ReadSpec<Query extends z.ZodMiniType> {
   readonly name: string;
   readonly path: string;
   readonly query?: Query;
@@ -97,9 +101,11 @@ interface ReadSpec<Query extends z.ZodType> {
 }
 
 /** An operation that only reads. */
-export function read<Query extends z.ZodType = z.ZodUnknown>(spec: ReadSpec<Query>): Operation {
-  const schema: z.ZodType<z.output<Query>> | undefined = spec.query as
-    | z.ZodType<z.output<Query>>
+export function read<Query extends z.ZodMiniType = z.ZodMiniUnknown>(
+  spec: ReadSpec<Query>,
+): Operation {
+  const schema: z.ZodMiniType<z.output<Query>> | undefined = spec.query as
+    | z.ZodMiniType<z.output<Query>>
     | undefined;
   return {
     name: spec.name,
@@ -136,12 +142,26 @@ export function effectOf(
   return row?.system === system && row.operation === operation ? row : undefined;
 }
 
+/** A text that says something. */
+export const text = z.string().check(z.minLength(1));
+
+/** A whole number from `least` to `most`. */
+export function whole(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  return z.int().check(z.gte(least), z.lte(most));
+}
+
+/** A sum in minor units, with its currency. */
+export const money = {
+  amountMinor: whole(1),
+  currency: z.string().check(z.length(3)),
+};
+
 export const lookupQuery = z.looseObject({
-  correlationId: z.string().min(1),
+  correlationId: text,
   action: z.optional(z.string()),
 });
 
-function readable(error: z.ZodError): JsonObject[] {
+function readable(error: z.core.$ZodError): JsonObject[] {
   return error.issues.map((issue) => ({
     place: issue.path.length === 0 ? '(body)' : issue.path.join('.'),
     problem: issue.message,

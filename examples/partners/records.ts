@@ -1,6 +1,15 @@
 /** What the partner systems keep about themselves and serve at `GET /{system}/records`. */
 
-export const SYSTEMS = ['stock', 'erp', 'courier', 'payments', 'customers'] as const;
+export const SYSTEMS = [
+  'stock',
+  'erp',
+  'courier',
+  'payments',
+  'customers',
+  'documents',
+  'search',
+  'register',
+] as const;
 export type SystemName = (typeof SYSTEMS)[number];
 
 export type JsonObject = { readonly [member: string]: unknown };

@@ -1,5 +1,5 @@
 import type { FaultName, FaultRow } from './faults.ts';
-import { spoilOf, spoilt } from './faults.ts';
+import { spoilOf, spoilt, takeFault } from './faults.ts';
 import type { BoundCall, Operation, PartnerSystem } from './operation.ts';
 import { json, problem } from './problem.ts';
 import type { CallRecord, EffectRow, JsonObject } from './records.ts';
@@ -12,6 +12,8 @@ export interface Surroundings {
   sleep(ms: number): Promise<void>;
   /** Dies at once, as if killed. */
   die(): never;
+  /** The longest that a call can be kept waiting here, where that is bounded. */
+  readonly longestCallMs?: number;
 }
 
 /** One request, as the transport hands it over. */
@@ -26,8 +28,11 @@ export type Reply =
   | { readonly kind: 'answer'; readonly response: Response }
   /** Close the connection without an answer. */
   | { readonly kind: 'drop' }
-  /** Say nothing until the caller gives up. */
-  | { readonly kind: 'hang' };
+  /** Say nothing until the caller gives up. `done` resolves once the late commit stands. */
+  | { readonly kind: 'hang'; readonly done: Promise<unknown> };
+
+/** A reply that gives the caller nothing. */
+export type Silence = Exclude<Reply, { readonly kind: 'answer' }>;
 
 const ACCEPTED = 202;
 const CREATED = 201;
@@ -42,18 +47,19 @@ export async function serveCall(
   operation: Operation,
   request: Request,
 ): Promise<Reply> {
-  const { call, fault } = at.store.transact((tx) => receive(tx, at, system, operation, request));
-  const turnedAway = fault === undefined ? undefined : strikeBefore(at, call, fault);
+  const { call, fault } = await at.store.transact((tx) =>
+    receive(tx, at, system, operation, request),
+  );
+  const turnedAway = fault === undefined ? undefined : await strikeBefore(at, call, fault);
   if (turnedAway !== undefined) return turnedAway;
 
-  const commit = (): Settled =>
+  const commit = (): Promise<Settled> =>
     at.store.transact((tx) => settle(tx, at.now(), system, operation, request, call, fault));
   if (fault?.fault === 'commit_late') {
-    void at.sleep(fault.delayMs).then(commit);
-    return { kind: 'hang' };
+    return { kind: 'hang', done: at.sleep(fault.delayMs).then(commit) };
   }
   if (fault?.fault === 'slow') await at.sleep(fault.delayMs);
-  const settled = commit();
+  const settled = await commit();
   if (fault?.fault === 'crash_after') at.die();
   if (fault?.fault === 'commit_then_drop') return { kind: 'drop' };
   return { kind: 'answer', response: respond(settled) };
@@ -65,8 +71,8 @@ export function recordInvalid(
   system: PartnerSystem,
   operation: Operation,
   ids: Pick<Request, 'correlationId' | 'idempotencyKey'>,
-): void {
-  at.store.transact((tx) => {
+): Promise<void> {
+  return at.store.transact((tx) => {
     const call = opened(tx, at.now(), system, operation, ids, null);
     tx.putCall({ ...call, outcome: 'invalid', status: 400, finishedAt: at.now() });
   });
@@ -105,29 +111,32 @@ function receive(
   request: Request,
 ): { readonly call: CallRecord; readonly fault: FaultRow | undefined } {
   const blank = opened(tx, at.now(), system, operation, request, request.bound.orderId(tx));
-  const fault = tx.takeFault(blank);
+  const fault = takeFault(tx, blank);
   const call = { ...blank, fault: fault?.fault ?? null };
   tx.putCall(call);
   return { call, fault };
 }
 
 /** Faults that keep the call from its effect. `undefined`: the call goes on. */
-function strikeBefore(at: Surroundings, call: CallRecord, fault: FaultRow): Reply | undefined {
-  const finish = (change: Pick<CallRecord, 'outcome' | 'status' | 'code'>): void => {
+async function strikeBefore(
+  at: Surroundings,
+  call: CallRecord,
+  fault: FaultRow,
+): Promise<Reply | undefined> {
+  const finish = (change: Pick<CallRecord, 'outcome' | 'status' | 'code'>): Promise<void> =>
     at.store.transact((tx) => tx.putCall({ ...call, ...change, finishedAt: at.now() }));
-  };
   const answer = (response: Response): Reply => ({ kind: 'answer', response });
   switch (fault.fault) {
     case 'refuse':
-      finish({ outcome: 'refused', status: 422, code: fault.code });
+      await finish({ outcome: 'refused', status: 422, code: fault.code });
       return answer(problem(422, fault.code, 'The partner refuses this request for good.'));
     case 'not_success':
-      finish({ outcome: 'refused', status: 200, code: fault.code });
+      await finish({ outcome: 'refused', status: 200, code: fault.code });
       return answer(
         json(200, { success: false, code: fault.code, message: 'The partner did not do it.' }),
       );
     case 'throttle': {
-      finish({ outcome: 'throttled', status: 429, code: 'too_many_requests' });
+      await finish({ outcome: 'throttled', status: 429, code: 'too_many_requests' });
       const seconds = String(Math.ceil(fault.retryAfterMs / 1_000));
       return answer(
         problem(429, 'too_many_requests', `Nothing was done. Ask again in ${seconds} s.`, {
@@ -136,10 +145,10 @@ function strikeBefore(at: Surroundings, call: CallRecord, fault: FaultRow): Repl
       );
     }
     case 'unavailable':
-      finish({ outcome: 'unavailable', status: 503, code: 'unavailable' });
+      await finish({ outcome: 'unavailable', status: 503, code: 'unavailable' });
       return answer(problem(503, 'unavailable', 'Nothing was done. Ask again later.'));
     case 'drop_before':
-      finish({ outcome: 'dropped', status: null, code: null });
+      await finish({ outcome: 'dropped', status: null, code: null });
       return { kind: 'drop' };
     case 'crash_before':
       return at.die();

@@ -1,10 +1,14 @@
-import type { PartnersUrl, SmtpUrl } from './tools/addresses.ts';
+import type { Partners } from '../http.ts';
+import { bySmtp } from './smtp-mail.ts';
 import { issueCreditNoteTool } from './tools/issue-credit-note.ts';
 import { reserveStockTool } from './tools/reserve-stock.ts';
 import { sendEmailTool } from './tools/send-email.ts';
 
-/** Where the outside systems are. */
-export type RefundPartners = PartnersUrl & SmtpUrl;
+/** Where the outside systems are, as seen from this machine. */
+export interface RefundPartners extends Partners {
+  /** `smtp://host:port` */
+  readonly smtpUrl: string;
+}
 
 /**
  * Every tool of the saga, for a process that serves them all. A deployed function imports its own
@@ -14,6 +18,6 @@ export function refundTools(partners: RefundPartners) {
   return {
     reserveStock: reserveStockTool(partners),
     issueCreditNote: issueCreditNoteTool(partners),
-    sendEmail: sendEmailTool(partners),
+    sendEmail: sendEmailTool(bySmtp(partners.smtpUrl)),
   };
 }

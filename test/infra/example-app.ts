@@ -3,12 +3,17 @@ import { type App, Stack } from 'aws-cdk-lib';
 import { vi } from 'vitest';
 import { final, type Resources } from './synth.ts';
 
-/** The example app as `cdk synth` makes it, with the context of `cdk.json`; nothing is bundled. */
-export async function exampleApp(): Promise<{ readonly app: App; readonly resources: Resources }> {
+/**
+ * The example app as `cdk synth` makes it, with the context of `cdk.json` and what is given beside it;
+ * nothing is bundled.
+ */
+export async function exampleApp(
+  given: Readonly<Record<string, string>> = {},
+): Promise<{ readonly app: App; readonly resources: Resources }> {
   const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as {
     readonly context: Readonly<Record<string, unknown>>;
   };
-  const withoutBundling = { ...context, 'aws:cdk:bundling-stacks': [] };
+  const withoutBundling = { ...context, ...given, 'aws:cdk:bundling-stacks': [] };
   vi.stubEnv('CDK_CONTEXT_JSON', JSON.stringify(withoutBundling));
   const { app } = await import('../../infra/app.ts');
   vi.unstubAllEnvs();

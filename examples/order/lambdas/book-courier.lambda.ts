@@ -1,8 +1,9 @@
 import { toolHandler } from 'counterstep/lambda';
-import { partnersUrl, sagaType } from '../../environment.ts';
+import { sagaType } from '../../environment.ts';
+import { deployedPartners } from '../../outside.ts';
 import { orderOf } from '../saga.ts';
 import { bookCourierTool } from '../tools.ts';
 
-export const handler = toolHandler(bookCourierTool({ partnersUrl: partnersUrl() }), {
+export const handler = toolHandler(bookCourierTool(deployedPartners()), {
   sagas: [orderOf(sagaType())],
 });

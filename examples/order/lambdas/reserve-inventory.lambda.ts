@@ -1,8 +1,9 @@
 import { toolHandler } from 'counterstep/lambda';
-import { partnersUrl, sagaType } from '../../environment.ts';
+import { sagaType } from '../../environment.ts';
+import { deployedPartners } from '../../outside.ts';
 import { orderOf } from '../saga.ts';
 import { reserveInventoryTool } from '../tools.ts';
 
-export const handler = toolHandler(reserveInventoryTool({ partnersUrl: partnersUrl() }), {
+export const handler = toolHandler(reserveInventoryTool(deployedPartners()), {
   sagas: [orderOf(sagaType())],
 });

@@ -1,6 +1,6 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { PartnerSystem } from '../operation.ts';
-import { effectOf, read, refusal, write } from '../operation.ts';
+import { effectOf, read, refusal, text, whole, write } from '../operation.ts';
 
 export const BOOKING_PRICE_MINOR = 690;
 /** Billed for each cancellation, a repeated one too. */
@@ -10,9 +10,9 @@ const book = write({
   name: 'book',
   path: '/bookings',
   body: z.strictObject({
-    orderId: z.string().min(1),
-    address: z.string().min(1),
-    parcels: z.int().min(1).max(20),
+    orderId: text,
+    address: text,
+    parcels: whole(1, 20),
   }),
   orderId: (body) => body.orderId,
   decide: (body) => ({

@@ -1,16 +1,15 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { PartnerSystem } from '../operation.ts';
-import { effectOf, lookupQuery, read, refusal, write } from '../operation.ts';
+import { effectOf, lookupQuery, money, read, refusal, text, write } from '../operation.ts';
 import type { EffectRow, JsonObject } from '../records.ts';
 
 const create = write({
   name: 'create',
   path: '/credit-notes',
   body: z.strictObject({
-    orderId: z.string().min(1),
-    amountMinor: z.int().min(1),
-    currency: z.string().length(3),
-    reason: z.string().min(1),
+    orderId: text,
+    ...money,
+    reason: text,
   }),
   orderId: (body) => body.orderId,
   decide: (body) => ({
@@ -30,7 +29,7 @@ const create = write({
 const cancel = write({
   name: 'cancel',
   path: '/credit-notes/:creditNoteId/cancellations',
-  body: z.strictObject({ reason: z.string().min(1) }),
+  body: z.strictObject({ reason: text }),
   orderId: (_body, { creditNoteId }, tx) =>
     effectOf(tx, 'erp', 'create', creditNoteId)?.orderId ?? null,
   decide(body, { creditNoteId }, tx) {

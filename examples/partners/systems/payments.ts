@@ -1,16 +1,14 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { PartnerSystem } from '../operation.ts';
-import { effectOf, lookupQuery, read, refusal, write } from '../operation.ts';
+import { effectOf, lookupQuery, money, read, refusal, text, write } from '../operation.ts';
 import type { EffectRow, JsonObject } from '../records.ts';
 import { settlement } from '../records.ts';
 import type { Tx } from '../store.ts';
 
-const money = { amountMinor: z.int().min(1), currency: z.string().length(3) };
-
 const charge = write({
   name: 'charge',
   path: '/charges',
-  body: z.strictObject({ orderId: z.string().min(1), customerId: z.string().min(1), ...money }),
+  body: z.strictObject({ orderId: text, customerId: text, ...money }),
   orderId: (body) => body.orderId,
   decide: (body) => ({
     kind: 'effect',
@@ -25,7 +23,7 @@ const charge = write({
 const refund = write({
   name: 'refund',
   path: '/refunds',
-  body: z.strictObject({ chargeId: z.string().min(1), ...money }),
+  body: z.strictObject({ chargeId: text, ...money }),
   orderId: (body, _params, tx) =>
     effectOf(tx, 'payments', 'charge', body.chargeId)?.orderId ?? null,
   decide(body, _params, tx, now) {

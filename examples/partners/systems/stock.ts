@@ -1,6 +1,6 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import type { PartnerSystem } from '../operation.ts';
-import { effectOf, read, refusal, write } from '../operation.ts';
+import { effectOf, read, refusal, text, whole, write } from '../operation.ts';
 
 /** An article that is never there, for a refusal without any fault. */
 export const SOLD_OUT = 'SOLD-OUT';
@@ -9,9 +9,9 @@ const reserve = write({
   name: 'reserve',
   path: '/reservations',
   body: z.strictObject({
-    orderId: z.string().min(1),
-    sku: z.string().min(1),
-    quantity: z.int().min(1).max(1_000),
+    orderId: text,
+    sku: text,
+    quantity: whole(1, 1_000),
   }),
   orderId: (body) => body.orderId,
   decide: (body) =>

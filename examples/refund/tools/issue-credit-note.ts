@@ -1,19 +1,19 @@
 import type { ToolResult } from 'counterstep';
 import { absent, committed, implementTool } from 'counterstep/lambda';
-import { get, list, member, post } from '../../http.ts';
+import { get, list, member, type Partners, post } from '../../http.ts';
 import { issueCreditNote } from '../contracts.ts';
-import type { PartnersUrl } from './addresses.ts';
 
-export function issueCreditNoteTool({ partnersUrl }: PartnersUrl) {
-  const notes = `${partnersUrl}/erp/credit-notes`;
+const NOTES = '/erp/credit-notes';
+
+export function issueCreditNoteTool(partners: Partners) {
   return implementTool(issueCreditNote, {
     forward: async (args, call) => {
-      const { body } = await post<ToolResult<typeof issueCreditNote>>(notes, args, call);
+      const { body } = await post<ToolResult<typeof issueCreditNote>>(partners, NOTES, args, call);
       return body;
     },
     compensate: async ({ creditNoteId, reason }, call) => {
-      const url = `${notes}/${encodeURIComponent(creditNoteId)}/cancellations`;
-      const { body } = await post<unknown>(url, { reason }, call);
+      const path = `${NOTES}/${encodeURIComponent(creditNoteId)}/cancellations`;
+      const { body } = await post<unknown>(partners, path, { reason }, call);
       return committed(undefined, {
         externalIds: named('cancellation', member(body, 'cancellationId')),
       });
@@ -23,7 +23,7 @@ export function issueCreditNoteTool({ partnersUrl }: PartnersUrl) {
         correlationId: question.correlationId,
         action: question.action === 'forward' ? 'create' : 'cancel',
       });
-      const { body } = await get<unknown>(`${notes}?${query}`, call);
+      const { body } = await get<unknown>(partners, `${NOTES}?${query}`, call);
       const document = list(body, 'documents')[0];
       if (document === undefined) return absent();
       return question.action === 'forward'

@@ -1,19 +1,18 @@
 import type { ToolResult } from 'counterstep';
 import { implementTool } from 'counterstep/lambda';
-import { post } from '../../http.ts';
+import { type Partners, post } from '../../http.ts';
 import { reserveStock } from '../contracts.ts';
-import type { PartnersUrl } from './addresses.ts';
 
-export function reserveStockTool({ partnersUrl }: PartnersUrl) {
+const RESERVATIONS = '/stock/reservations';
+
+export function reserveStockTool(partners: Partners) {
+  type Reservation = ToolResult<typeof reserveStock>;
   return implementTool(reserveStock, {
-    forward: async (args, call) => {
-      const url = `${partnersUrl}/stock/reservations`;
-      const { body } = await post<ToolResult<typeof reserveStock>>(url, args, call);
-      return body;
-    },
+    forward: async (args, call) =>
+      (await post<Reservation>(partners, RESERVATIONS, args, call)).body,
     compensate: async ({ reservationId }, call) => {
-      const url = `${partnersUrl}/stock/reservations/${encodeURIComponent(reservationId)}/release`;
-      await post(url, {}, call);
+      const path = `${RESERVATIONS}/${encodeURIComponent(reservationId)}/release`;
+      await post(partners, path, {}, call);
     },
   });
 }

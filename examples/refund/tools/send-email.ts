@@ -1,10 +1,9 @@
 import { implementTool } from 'counterstep/lambda';
 import { sendEmail } from '../contracts.ts';
-import { deliver } from '../email.ts';
-import type { SmtpUrl } from './addresses.ts';
+import type { Deliver } from '../email.ts';
 
-export function sendEmailTool({ smtpUrl }: SmtpUrl) {
+export function sendEmailTool(deliver: Deliver) {
   return implementTool(sendEmail, {
-    forward: async (args, call) => ({ messageId: await deliver(smtpUrl, args, call) }),
+    forward: async (args, call) => ({ messageId: await deliver(args, call) }),
   });
 }

@@ -1,0 +1,5 @@
+/** One way to hand messages to the sink. */
+export interface Face {
+  readonly port: number;
+  stop(): Promise<void>;
+}
