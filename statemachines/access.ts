@@ -1,9 +1,9 @@
 /**
  * What a caller may be allowed. One person or agent may have several roles:
- * - `starter` starts sagas, cancels them and gives advice
+ * - `starter` starts sagas, cancels them, runs them again and gives advice
  * - `reader` reads sagas, reviews and the registry
  * - `reviewer` decides reviews
- * - `operator` resumes and erases, and sees what failed in detail
+ * - `operator` resumes, runs again and erases, and sees what failed in detail
  * - `auditor` reads ledgers and verifies them
  */
 export const ROLES = ['starter', 'reader', 'reviewer', 'operator', 'auditor'] as const;

@@ -5,6 +5,7 @@
 
 // ─── The saga language ──────────────────────────────────────────────────────────────────────────
 
+export type { BreakerPolicy } from './language/breaker-policy.ts';
 export { defineSaga, defineSagaFromSteps } from './language/define-saga.ts';
 export { defineTool } from './language/define-tool.ts';
 export type {
@@ -22,6 +23,7 @@ export type {
   AnyStepFacts,
   DefinedStep,
   RecoverySpec,
+  SagaBudget,
   SagaBuilder,
   SagaDefinition,
   SagaSpec,
@@ -31,6 +33,8 @@ export type {
 } from './language/saga.ts';
 export type { Checked, Given, Schema } from './language/schema.ts';
 export { hasSensitive, sensitive, sensitiveValues } from './language/sensitive.ts';
+export type { Skip } from './language/skip.ts';
+export { skip } from './language/skip.ts';
 export type {
   AnyCompensation,
   AnyFacts,
@@ -101,6 +105,7 @@ export { evolve, fold } from './rules/evolve.ts';
 export type { StandingReport } from './rules/standing.ts';
 export { standingReport } from './rules/standing.ts';
 export type { SagaState, StepState } from './rules/state.ts';
+export type { TenantBudget, TenantBudgetBook } from './rules/tenant-budget.ts';
 
 // ─── Ledger ─────────────────────────────────────────────────────────────────────────────────────
 

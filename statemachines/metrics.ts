@@ -39,8 +39,12 @@ export const COUNTS = [
   'RecoveriesStarted',
   /** Reviews opened since a recovery failed for good, or its arguments are missing. */
   'RecoveriesFailed',
+  /** Recoveries that cost more than was set aside for them. */
+  'RecoveryOvershoots',
   'ReviewsOpened',
   'IncidentsOpened',
+  /** Breakers of tools that opened, since their provider kept failing. */
+  'BreakersOpened',
   /** Appends that found another writer's event in their place. Some are in the ordinary course. */
   'AppendConflicts',
   /** Times that a ledger did not hold and was therefore not written to. */

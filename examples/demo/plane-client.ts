@@ -41,6 +41,9 @@ export interface LedgerEvent {
   readonly reason?: string;
   readonly code?: string;
   readonly answer?: string;
+  /** Of event 1: what the saga began with. */
+  readonly version?: string;
+  readonly sagaType?: string;
   /** Where the drives of the saga run, from this event on. */
   readonly machine?: string;
   /** When somebody must look at the saga next, epoch milliseconds. */
@@ -124,22 +127,36 @@ export class PlaneClient {
   }
 
   #get<T>(path: string): Promise<T> {
-    return this.#answer<T>(fetch(this.url + path, { headers: this.#headers }));
+    return this.#answer<T>(path, { headers: this.#headers });
   }
 
   #post<T>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {
-    const init = {
+    return this.#answer<T>(path, {
       method: 'POST',
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json', ...this.#headers, ...headers },
-    };
-    return this.#answer<T>(fetch(this.url + path, init));
+    });
   }
 
-  async #answer<T>(request: Promise<Response>): Promise<T> {
-    const response = await request;
+  async #answer<T>(path: string, init: RequestInit): Promise<T> {
+    const response = await patient(() => fetch(this.url + path, init));
     if (!response.ok)
       throw new Error(`the plane answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
+  }
+}
+
+/** Answers by which the plane, or the gateway before it, asks for the same request once more. */
+const TRY_AGAIN = [429, 503];
+const TRIES = 6;
+const PAUSE_MS = 1_000;
+
+/** Sends the same request again where it was not served in time; a start has its key, so that is safe. */
+export async function patient(send: () => Promise<Response>): Promise<Response> {
+  for (let tries = 1; ; tries += 1) {
+    const response = await send();
+    if (tries === TRIES || !TRY_AGAIN.includes(response.status)) return response;
+    await response.body?.cancel();
+    await sleep(PAUSE_MS * tries);
   }
 }

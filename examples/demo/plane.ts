@@ -1,11 +1,19 @@
 import { openLocalPlane } from 'counterstep/local';
 import config from '../counterstep.config.ts';
 
-/** The local plane over the example sagas, in a process that can be killed. */
-const [dataDir] = process.argv.slice(2);
+/**
+ * The local plane over the example sagas, in a process that can be killed. `tokens` after the data folder
+ * makes it ask for tokens.
+ */
+const [dataDir, auth] = process.argv.slice(2);
 if (dataDir === undefined) throw new Error('name the data folder');
 
-const plane = await openLocalPlane({ ...config, dataDir, port: 0 });
+const plane = await openLocalPlane({
+  ...config,
+  dataDir,
+  port: 0,
+  auth: auth === 'tokens' ? 'tokens' : 'open',
+});
 process.stdout.write(`${JSON.stringify({ url: plane.url })}\n`);
 
 const stop = (): void => {

@@ -1,4 +1,5 @@
 import { type Check, check, counted, eventually, messagesTo, standing } from './checks.ts';
+import { undelivered } from './document-scenario.ts';
 import type { LedgerEvent, Saga } from './plane-client.ts';
 import type { World } from './world.ts';
 
@@ -202,4 +203,5 @@ export const SCENARIOS: readonly Scenario[] = [
   dropped,
   killed,
   pending,
+  undelivered,
 ];

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { SagaType } from 'counterstep';
 import { type MailSink, startMailSink } from '../mail/sink.ts';
 import type { FaultRequest } from '../partners/faults.ts';
 import type { SystemName, SystemRecords } from '../partners/records.ts';
@@ -43,6 +44,7 @@ export interface RunningPlane {
 export interface Addresses {
   readonly PARTNERS_URL: string;
   readonly SMTP_URL: string;
+  readonly AWS_ENDPOINT_URL_SESV2: string;
 }
 
 /** Brings a plane up. `folder` is its own, and gone when the world closes. */
@@ -51,7 +53,7 @@ export type LaunchPlane = (addresses: Addresses, folder: string) => Promise<Runn
 export interface WorldOptions {
   /** Default: the local plane in a process of its own. */
   readonly launch?: LaunchPlane;
-  /** Of the outside systems. Default: free ones. */
+  /** Of the outside systems, where deployed functions look for them. Default: free ones. */
   readonly ports?: { readonly partners: number; readonly mail: number };
   /** Default 1. */
   readonly pace?: number;
@@ -63,13 +65,17 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'counterstep-demo-'));
   const mail = await startMailSink({
     file: join(folder, 'mail.ndjson'),
-    ...(ports === undefined ? {} : { port: ports.mail }),
+    ...(ports === undefined ? {} : { sesPort: ports.mail }),
   });
   const partners = await startPartners({
     dataDir: join(folder, 'partners'),
     ...(ports === undefined ? {} : { port: ports.partners }),
   });
-  const addresses = { PARTNERS_URL: partners.url, SMTP_URL: mail.url };
+  const addresses = {
+    PARTNERS_URL: partners.url,
+    SMTP_URL: mail.url,
+    AWS_ENDPOINT_URL_SESV2: mail.sesUrl,
+  };
   const stopOutside = async (): Promise<void> => {
     await partners.stop();
     await mail.stop();
@@ -102,14 +108,34 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
+export interface LocalPlaneOptions {
+  /** Of the machines that the sagas are made for. Default `STANDARD`. */
+  readonly sagaType?: SagaType;
+  /**
+   * What the plane's own client sends with each request, made from the data folder. With it the plane asks
+   * everybody for a token, without it nobody.
+   */
+  readonly credentials?: (dataDir: string) => Promise<Readonly<Record<string, string>>>;
+}
+
 /** The local plane in a process of its own, which is killed as a whole. */
-export async function localPlane(addresses: Addresses, dataDir: string): Promise<RunningPlane> {
+export async function localPlane(
+  addresses: Addresses,
+  dataDir: string,
+  options: LocalPlaneOptions = {},
+): Promise<RunningPlane> {
+  const { sagaType, credentials } = options;
+  const auth = credentials === undefined ? 'open' : 'tokens';
   const child = spawn(
     process.execPath,
-    ['--conditions=counterstep-source', '--import', 'tsx', PLANE, dataDir],
+    ['--conditions=counterstep-source', '--import', 'tsx', PLANE, dataDir, auth],
     {
       cwd: ROOT,
-      env: { ...process.env, ...addresses },
+      env: {
+        ...process.env,
+        ...addresses,
+        ...(sagaType === undefined ? {} : { SAGA_TYPE: sagaType }),
+      },
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   );
@@ -121,10 +147,13 @@ export async function localPlane(addresses: Addresses, dataDir: string): Promise
   if (line === undefined) throw new Error('the plane did not come up');
   const { url } = JSON.parse(line) as { url: string };
   return {
-    client: new PlaneClient(url),
+    client: new PlaneClient(
+      url,
+      credentials === undefined ? {} : { headers: await credentials(dataDir) },
+    ),
     killAndRestart: async () => {
       await end(child, 'SIGKILL');
-      return localPlane(addresses, dataDir);
+      return localPlane(addresses, dataDir, options);
     },
     stop: () => end(child, 'SIGTERM'),
   };

@@ -4,7 +4,7 @@ import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
 import { answerKind } from './answers.ts';
 import { runUntil } from './deadline.ts';
 import { callOf, commitOf, type Job } from './job.ts';
-import { keptPending } from './kept.ts';
+import { keptPending, RECORDING_MS } from './kept.ts';
 
 export type ProviderAnswer =
   | { readonly kind: 'committed'; readonly value: unknown }
@@ -13,9 +13,6 @@ export type ProviderAnswer =
       readonly externalIds?: ExternalIds;
       readonly askAgainInMs?: number;
     };
-
-/** Kept free after a question for recording its answer. */
-const RECORDING_MS = 300;
 
 type AskJob = Omit<Job, 'claimed' | 'args'> & { readonly args?: unknown };
 

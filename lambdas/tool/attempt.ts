@@ -7,14 +7,12 @@ import { actionOf } from '../../statemachines/rules/view.ts';
 import type { Log } from '../ports/log.ts';
 import { answerKind } from './answers.ts';
 import { askProvider } from './ask.ts';
+import { heardOf } from './breaker.ts';
 import { runUntil } from './deadline.ts';
 import { type Classified, classify } from './failures.ts';
 import type { Call } from './implementation.ts';
 import { callOf, commitOf, type Job, nameOf } from './job.ts';
-import { keptPending, keptWish } from './kept.ts';
-
-/** Codes are names for rules and reports; some providers answer a sentence in their place. */
-const MAX_CODE_LENGTH = 100;
+import { keptPending, keptWish, MAX_CODE_LENGTH } from './kept.ts';
 
 /** A call that starts with less than this share of its time left would only be cut off. */
 const LEAST_SHARE = 0.5;
@@ -38,6 +36,7 @@ export async function attempt(job: Job, state: SagaState): Promise<'done' | 'aga
   const ran = await runUntil(clock, until, (signal) => invoke(job, callOf(job, signal)));
   switch (ran.kind) {
     case 'answered':
+      job.heard?.({ kind: 'worked' });
       return answered(job, ran.value, 'call');
     case 'threw':
       return failed(job, state, classify(ran.error, job.tool.contract.effect, job.action), log);
@@ -100,6 +99,7 @@ async function failed(
     code: redactText(String(raw.code), { secrets, maxLength: MAX_CODE_LENGTH }),
     message: redactText(String(raw.message), { secrets }),
   };
+  job.heard?.(heardOf(failure.failure, failure.code));
   log.warn('call failed', { failure: failure.failure, code: failure.code });
   if (failure.failure !== 'ambiguous') return fail(job, state, failure);
   return inDoubt(job, failure);
@@ -112,6 +112,7 @@ async function fail(job: Job, state: SagaState, failure: Classified): Promise<'a
     failure: failure.failure === 'ambiguous' ? 'terminal_hold' : failure.failure,
     code: failure.code,
     message: failure.message,
+    ...(failure.reason === undefined ? {} : { reason: failure.reason }),
     ...(failure.failure === 'retryable' ? { retryInMs: pause(job, state, failure) } : {}),
   });
   return 'again';

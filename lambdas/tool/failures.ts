@@ -1,5 +1,6 @@
 import type { EffectClass } from '../../statemachines/language/effects.ts';
-import type { FailureClass } from '../../statemachines/rules/events.ts';
+import type { FailureClass, FailureReason } from '../../statemachines/rules/events.ts';
+import { networkCode, wasNeverSent } from './network-codes.ts';
 
 /** `error.name` of {@link ToolFailure}: a constant, since bundlers shorten class names. */
 export const TOOL_FAILURE = 'Counterstep.ToolFailure';
@@ -11,22 +12,34 @@ export class ToolFailure extends Error {
   /** Short and stable, for rules and reports (`credit_note_refused`). */
   readonly code: string;
   readonly retryAfterMs: number | undefined;
-  constructor(
-    failure: FailureClass,
-    code: string,
-    message: string,
-    options: { readonly retryAfterMs?: number; readonly cause?: unknown } = {},
-  ) {
+  readonly reason: Exclude<FailureReason, 'output_refused'> | undefined;
+  constructor(failure: FailureClass, code: string, message: string, options: Options = {}) {
     super(message, { cause: options.cause });
     this.failure = failure;
     this.code = code;
     this.retryAfterMs = options.retryAfterMs;
+    this.reason = options.reason;
   }
+}
+
+interface Options {
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+  /** Why, where the class alone does not say it. `output_refused` is the runtime's to say. */
+  readonly reason?: Exclude<FailureReason, 'output_refused'>;
 }
 
 /** The provider refused for good, and did nothing: the saga recovers. */
 export function refused(code: string, message: string, cause?: unknown): ToolFailure {
   return new ToolFailure('terminal_compensate', code, message, { cause });
+}
+
+/**
+ * A policy forbids it, and nothing was done: the saga recovers, with the reason `policy_denied`. For a
+ * provider whose answer is about what may be done, rather than about what can be.
+ */
+export function denied(code: string, message: string, cause?: unknown): ToolFailure {
+  return new ToolFailure('terminal_compensate', code, message, { cause, reason: 'policy_denied' });
 }
 
 /** The provider surely did nothing and may do it later (throttled, unavailable before the effect). */
@@ -53,10 +66,8 @@ export interface Classified {
   readonly code: string;
   readonly message: string;
   readonly retryAfterMs?: number;
+  readonly reason?: Exclude<FailureReason, 'output_refused'>;
 }
-
-/** Network errors that come up before a byte of the request was sent. */
-const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 /**
  * Reads what an implementation threw. Nobody's silence is taken as proof: what is not known to have
@@ -64,14 +75,19 @@ const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'E
  */
 export function classify(error: unknown, effect: EffectClass, action: string): Classified {
   if (isToolFailure(error)) {
-    const base = { failure: error.failure, code: error.code, message: error.message };
-    return error.retryAfterMs === undefined ? base : { ...base, retryAfterMs: error.retryAfterMs };
+    return {
+      failure: error.failure,
+      code: error.code,
+      message: error.message,
+      ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+      ...(error.reason === undefined ? {} : { reason: error.reason }),
+    };
   }
   const code = networkCode(error);
-  if (code !== undefined && NEVER_SENT.includes(code)) {
+  if (wasNeverSent(error)) {
     return {
       failure: 'retryable',
-      code: code.toLowerCase(),
+      code: code?.toLowerCase() ?? 'unreachable',
       message: 'the provider could not be reached',
     };
   }
@@ -85,13 +101,6 @@ export function classify(error: unknown, effect: EffectClass, action: string): C
 
 export function isToolFailure(error: unknown): error is ToolFailure {
   return error instanceof Error && error.name === TOOL_FAILURE && 'failure' in error;
-}
-
-/** `fetch` hides the network's error in `cause`. */
-function networkCode(error: unknown, depth = 0): string | undefined {
-  if (typeof error !== 'object' || error === null || depth > 4) return undefined;
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return 'cause' in error ? networkCode(error.cause, depth + 1) : undefined;
 }
 
 function nameOf(error: unknown): string {

@@ -1,7 +1,8 @@
 import type { Checked, Given, Schema } from '../../statemachines/language/schema.ts';
 import type { AnyTool, Tool } from '../../statemachines/language/tool.ts';
-import type { Action, ExternalIds } from '../../statemachines/rules/events.ts';
+import type { Action, Cost, ExternalIds } from '../../statemachines/rules/events.ts';
 import type { Absent, Committed, Pending, Unknown } from './answers.ts';
+import type { Policy, PolicySpec } from './policy.ts';
 
 /** What an implementation is told about the call it makes. */
 export interface Call {
@@ -19,6 +20,11 @@ export interface Call {
   readonly action: Action;
   readonly attempt: number;
   readonly round: number;
+  /**
+   * Of a recovery with an estimate, where the saga has a ceiling: what it may cost at most. A provider
+   * that would take more is not to be asked: throw `hold`. Answer what it cost in fact with `committed`.
+   */
+  readonly costLimit?: Cost;
 }
 
 /** "What became of this call?" */
@@ -52,6 +58,11 @@ interface Forward<I extends Schema, O extends Schema> {
   ): MaybePromise<void | Committed<undefined> | Pending>;
 }
 
+/** A tool without a policy asks nobody before it claims. */
+type WithPolicy<I extends Schema> =
+  | PolicySpec<Checked<I>>
+  | { readonly policy?: never; readonly policyVersion?: never };
+
 interface Undo<U extends Schema> {
   // biome-ignore lint/suspicious/noConfusingVoidType: an implementation may return nothing at all.
   compensate(args: Checked<U>, call: Call): MaybePromise<void | Committed<undefined> | Pending>;
@@ -62,7 +73,7 @@ export type Implementation<
   I extends Schema,
   O extends Schema,
   U extends Schema | undefined,
-> = Forward<I, O> & (U extends Schema ? Undo<U> : { readonly compensate?: never });
+> = Forward<I, O> & WithPolicy<I> & (U extends Schema ? Undo<U> : { readonly compensate?: never });
 
 /** A contract with its implementation, types erased: what a host serves. */
 export interface ImplementedTool {
@@ -71,6 +82,7 @@ export interface ImplementedTool {
   compensate?(args: unknown, call: Call): unknown;
   contain?(facts: unknown, call: Call): unknown;
   reconcile?(question: Question<unknown>, call: Call): unknown;
+  readonly policy?: PolicySpec<unknown>;
 }
 
 /**
@@ -81,7 +93,10 @@ export function implementTool<I extends Schema, O extends Schema, U extends Sche
   contract: Tool<I, O, U>,
   implementation: Implementation<I, O, U>,
 ): ImplementedTool {
-  const parts = implementation as unknown as Omit<ImplementedTool, 'contract'>;
+  const parts = implementation as unknown as Omit<ImplementedTool, 'contract' | 'policy'> & {
+    readonly policy?: Policy<unknown>;
+    readonly policyVersion?: string;
+  };
   const missing: string[] = [];
   if (typeof parts.forward !== 'function') missing.push('forward');
   if (contract.compensate !== undefined && typeof parts.compensate !== 'function')
@@ -94,11 +109,27 @@ export function implementTool<I extends Schema, O extends Schema, U extends Sche
       `tool "${contract.name}" promises ${missing.join(', ')}: implement it, or take it out of the contract`,
     );
   }
+  const policy = policyOf(contract.name, parts.policy, parts.policyVersion);
   return {
     contract: contract as unknown as AnyTool,
+    ...(policy === undefined ? {} : { policy }),
     forward: (args, call) => parts.forward(args, call),
     ...(parts.compensate === undefined ? {} : { compensate: parts.compensate.bind(parts) }),
     ...(parts.contain === undefined ? {} : { contain: parts.contain.bind(parts) }),
     ...(parts.reconcile === undefined ? {} : { reconcile: parts.reconcile.bind(parts) }),
   };
+}
+
+/** Both or neither: a decision without the version of its rules cannot be traced. */
+function policyOf(
+  tool: string,
+  policy: Policy<unknown> | undefined,
+  policyVersion: string | undefined,
+): PolicySpec<unknown> | undefined {
+  if (policy === undefined && policyVersion === undefined) return undefined;
+  const versioned = typeof policyVersion === 'string' && /^[\w.:+-]{1,64}$/.test(policyVersion);
+  if (typeof policy === 'function' && versioned) return { policy, policyVersion };
+  throw new TypeError(
+    `tool "${tool}" has a policy without a version, or the other way round: give both, the version with at most 64 letters, digits and . : + - _`,
+  );
 }

@@ -4,6 +4,7 @@ import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/e
 import type { Host } from '../runtime/host.ts';
 import type { SagaLedger } from '../runtime/saga-ledger.ts';
 import { type Answer, answerKind } from './answers.ts';
+import type { OpenDoor } from './breaker.ts';
 import type { Call, ImplementedTool } from './implementation.ts';
 import { keptCost, keptIds } from './kept.ts';
 import type { Invocation, ToolRequest } from './request.ts';
@@ -20,6 +21,8 @@ export interface Job {
   readonly call: CallPolicy;
   readonly claimed: SagaEvent & StepClaimed;
   readonly args: unknown;
+  /** Told of the call before it is recorded, for the tool's breaker. */
+  readonly heard?: OpenDoor['heard'];
 }
 
 /** What the implementation is told about the call. */
@@ -27,7 +30,7 @@ export function callOf(
   job: Pick<Job, 'request' | 'action'> & {
     readonly claimed: Pick<
       StepClaimed,
-      'key' | 'correlationId' | 'deadlineAt' | 'attempt' | 'round'
+      'key' | 'correlationId' | 'deadlineAt' | 'attempt' | 'round' | 'costLimit'
     >;
   },
   signal: AbortSignal,
@@ -44,6 +47,7 @@ export function callOf(
     action: job.action,
     attempt: claimed.attempt,
     round: claimed.round,
+    ...(claimed.costLimit === undefined ? {} : { costLimit: claimed.costLimit }),
   };
 }
 

@@ -11,8 +11,12 @@ import type { Pending } from './answers.ts';
 /** Ids of real systems are far shorter; an event with a few of them stays near one write unit. */
 const MAX_ID_LENGTH = 200;
 const MAX_IDS = 16;
+/** Codes are names for rules and reports; some providers answer a sentence in their place. */
+export const MAX_CODE_LENGTH = 100;
+/** Kept free after a question (to a provider, to a policy) for recording its answer. */
+export const RECORDING_MS = 300;
 /** A provider that wishes for more time than this is asked after it all the same. */
-const MAX_WISH_MS = 86_400_000;
+export const MAX_WISH_MS = 86_400_000;
 
 /** A longer id is kept as its hash, so that the same id is still known as the same. */
 export function keptIds(ids: unknown): ExternalIds {

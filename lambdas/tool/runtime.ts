@@ -5,19 +5,22 @@ import type { StepPlan } from '../../statemachines/plan/plan.ts';
 import { mayClaim } from '../../statemachines/rules/claim.ts';
 import type { Claim, Rejection } from '../../statemachines/rules/commands.ts';
 import { doubtPath } from '../../statemachines/rules/doubt.ts';
-import type { Action, Stored } from '../../statemachines/rules/events.ts';
+import type { Action } from '../../statemachines/rules/events.ts';
 import { turn } from '../../statemachines/rules/recovery-gate.ts';
 import type { ActionState, SagaState, StepState } from '../../statemachines/rules/state.ts';
 import { actionOf, isLive, isUnresolved } from '../../statemachines/rules/view.ts';
 import { DriveSignal } from '../runtime/drive-signal.ts';
 import type { Host } from '../runtime/host.ts';
 import { SagaLedger } from '../runtime/saga-ledger.ts';
+import { type ArgumentSources, callArguments, knownArguments, type Prepared } from './arguments.ts';
 import { ask } from './ask.ts';
 import { attempt } from './attempt.ts';
+import { type OpenDoor, ToolBreaker } from './breaker.ts';
 import type { ImplementedTool } from './implementation.ts';
 import type { Job } from './job.ts';
+import { askLeave, type Refusal } from './leave.ts';
 import type { Invocation, ToolAnswer, ToolRequest } from './request.ts';
-import { ArgumentsRefused, buildArguments, loadArguments } from './values.ts';
+import { ArgumentsRefused } from './values.ts';
 
 /** Kept free at the end of an invocation for recording an outcome. */
 const RECORDING_MS = 500;
@@ -46,12 +49,14 @@ export class ToolRuntime {
   readonly #sagas: ReadonlyMap<string, AnySaga>;
   readonly #host: Host;
   readonly #ledger: SagaLedger;
+  readonly #breaker: ToolBreaker;
 
   constructor(options: ToolRuntimeOptions) {
     this.#tool = options.tool;
     this.#sagas = new Map(options.sagas.map((saga) => [saga.name, saga]));
     this.#host = options.host;
     this.#ledger = options.ledger ?? new SagaLedger(options.host);
+    this.#breaker = new ToolBreaker(options.tool.contract, options.host);
   }
 
   /**
@@ -95,6 +100,9 @@ export class ToolRuntime {
       case 'halted':
       case 'deadline_passed':
       case 'attempts_spent':
+      case 'time_spent':
+      case 'cost_spent':
+      case 'breaker_open':
         throw new DriveSignal(errors.TERMINAL, `step "${work.step.name}": ${rejection.reason}`);
       default:
         throw new DriveSignal(errors.STALE, `this drive is over (${rejection.reason})`);
@@ -114,7 +122,7 @@ export class ToolRuntime {
         if (!(await this.#findOut(work, step))) return LEFT;
         continue;
       }
-      if (entry.action === 'person') return LEFT;
+      if (entry.action === 'person' || entry.action === 'none') return LEFT;
       if (entry.mark === true && (entry.action === 'supersede' || entry.action === 'contain')) {
         return this.#mark(work, entry.action);
       }
@@ -186,14 +194,46 @@ export class ToolRuntime {
     if (probe.kind === 'already') return 'done';
     if (probe.kind === 'rejected') return probe.rejection;
     if (probe.kind !== 'free') return 'again';
+    const door = await this.#breaker.admit(probe.call);
+    if (door.kind === 'refused') return this.#defer(work, claim, door.until);
+    try {
+      return await this.#claimAndCall(work, state, claim, probe.action, door);
+    } finally {
+      await door.leave();
+    }
+  }
+
+  /** The breaker lets nothing through: a short while is waited for, a longer one is noted. */
+  async #defer(work: Work, claim: Claim, until: number): Promise<'again' | Rejection> {
+    if (await this.#waitInline(work, until)) return 'again';
+    const command = { ...claim, kind: 'defer', until } as const;
+    const { verdict } = await this.#ledger.write(work.request, command, this.#options(work));
+    return verdict.kind === 'rejected' ? verdict.rejection : 'again';
+  }
+
+  async #claimAndCall(
+    work: Work,
+    state: SagaState,
+    claim: Claim,
+    current: ActionState,
+    { heard }: OpenDoor,
+  ): Promise<'done' | 'again' | Rejection> {
+    const { action } = claim;
     let prepared: Prepared;
     try {
-      prepared = await this.#arguments(work, state, action);
+      prepared = await callArguments(this.#sources(work), state, action);
     } catch (error) {
       if (!(error instanceof ArgumentsRefused)) throw error;
       return this.#refuse(work, action, error);
     }
-    const command = prepared.stored === undefined ? claim : { ...claim, args: prepared.stored };
+    const asked = { ...this.#job(work, action), args: prepared.value, current };
+    const leave = await askLeave(asked);
+    if (leave.kind === 'refused') return this.#refuse(work, action, leave);
+    const command: Claim = {
+      ...claim,
+      ...(prepared.stored === undefined ? {} : { args: prepared.stored }),
+      ...(leave.policyVersion === undefined ? {} : { policyVersion: leave.policyVersion }),
+    };
     const { verdict, state: after } = await this.#ledger.write(
       work.request,
       command,
@@ -203,11 +243,11 @@ export class ToolRuntime {
     if (verdict.kind === 'rejected') return verdict.rejection;
     if (verdict.kind !== 'append' || verdict.event.type !== 'step_claimed' || after === undefined)
       return 'again';
-    const job: Job = { ...this.#job(work, action), claimed: verdict.event, args: prepared.value };
-    return attempt(job, after);
+    const claimed = verdict.event;
+    return attempt({ ...this.#job(work, action), claimed, args: prepared.value, heard }, after);
   }
 
-  async #refuse(work: Work, action: Action, error: ArgumentsRefused): Promise<'again' | Rejection> {
+  async #refuse(work: Work, action: Action, refusal: Refusal): Promise<'again' | Rejection> {
     const { verdict } = await this.#ledger.write(
       work.request,
       {
@@ -216,9 +256,11 @@ export class ToolRuntime {
         epoch: work.request.epoch,
         step: work.step.name,
         action,
-        failure: error.failure,
-        code: error.code,
-        message: error.message,
+        failure: refusal.failure,
+        code: refusal.code,
+        message: refusal.message,
+        ...(refusal.reason === undefined ? {} : { reason: refusal.reason }),
+        ...(refusal.policyVersion === undefined ? {} : { policyVersion: refusal.policyVersion }),
       },
       this.#options(work),
     );
@@ -230,70 +272,12 @@ export class ToolRuntime {
     const step = state.steps.get(work.step.name);
     const current = step === undefined ? undefined : actionOf(step, action);
     if (step === undefined || current?.attempt === undefined || !isUnresolved(current)) return;
-    const args = await this.#known(work, step, current, action);
+    const args = await knownArguments(this.#sources(work), step, current, action);
     await ask(this.#job(work, action), current, current.attempt, args);
   }
 
-  /** Arguments of an attempt made before, for the question about it. */
-  async #known(
-    work: Work,
-    step: StepState,
-    current: ActionState,
-    action: Action,
-  ): Promise<unknown> {
-    const { stores } = this.#host;
-    const { contract } = this.#tool;
-    if (action === 'forward') {
-      if (current.args === undefined) return undefined;
-      return loadArguments(stores, work.request, current.args, contract.input, work.step.name);
-    }
-    return (await this.#undoArguments(work, step, action)).value;
-  }
-
-  async #arguments(work: Work, state: SagaState, action: Action): Promise<Prepared> {
-    const { stores } = this.#host;
-    const step = state.steps.get(work.step.name);
-    if (action !== 'forward') {
-      if (step === undefined)
-        throw new ArgumentsRefused('terminal_hold', 'step_unknown', 'no such step');
-      return this.#undoArguments(work, step, action);
-    }
-    const known = step?.forward.args;
-    if (known !== undefined) {
-      const schema = this.#tool.contract.input;
-      return { value: await loadArguments(stores, work.request, known, schema, work.step.name) };
-    }
-    return buildArguments(stores, work.request, work.saga, work.step, state);
-  }
-
-  /** Stored with the commit, never recomputed (invariant 6). */
-  async #undoArguments(work: Work, step: StepState, action: Action): Promise<Prepared> {
-    const { stores } = this.#host;
-    const { contract } = this.#tool;
-    const name = work.step.name;
-    if (action === 'contain') {
-      const { args, commit } = step.forward;
-      const input =
-        args === undefined
-          ? undefined
-          : await loadArguments(stores, work.request, args, contract.input, name);
-      const output =
-        commit?.result === null || commit?.result === undefined
-          ? undefined
-          : await loadArguments(stores, work.request, commit.result, undefined, name);
-      return { value: { input, output } };
-    }
-    const undo = step.forward.commit?.undo;
-    if (undo === null || undo === undefined || undo.kind === 'unavailable') {
-      throw new ArgumentsRefused(
-        'terminal_hold',
-        'undo_unavailable',
-        'the commit holds no arguments for its undo',
-      );
-    }
-    return {
-      value: await loadArguments(stores, work.request, undo, contract.compensate?.input, name),
-    };
+  #sources({ request, saga, step }: Work): ArgumentSources {
+    return { stores: this.#host.stores, contract: this.#tool.contract, request, saga, step };
   }
 
   #job(work: Work, action: Action): Omit<Job, 'claimed' | 'args'> {
@@ -350,11 +334,6 @@ export class ToolRuntime {
 }
 
 const LEFT: ToolAnswer = { kind: 'left' };
-
-interface Prepared {
-  readonly value: unknown;
-  readonly stored?: Stored;
-}
 
 function callPolicy(planned: StepPlan, action: Action): StepPlan['forward'] {
   return action === 'forward' ? planned.forward : (planned.recovery?.call ?? planned.forward);

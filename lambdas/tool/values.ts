@@ -2,8 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { safeParse } from 'zod/v4/core';
 import type { AnySaga, DefinedStep } from '../../statemachines/language/saga.ts';
 import type { Schema } from '../../statemachines/language/schema.ts';
+import { sensitiveValues } from '../../statemachines/language/sensitive.ts';
+import { isSkip } from '../../statemachines/language/skip.ts';
 import type { AnyTool } from '../../statemachines/language/tool.ts';
 import { IJsonError } from '../../statemachines/ledger/ijson.ts';
+import { redactText } from '../../statemachines/ledger/redact.ts';
 import type { ExternalIds, StepCommitted, Stored } from '../../statemachines/rules/events.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
@@ -208,6 +211,13 @@ async function undoArguments(
   if (compensate === undefined) return null;
   try {
     const given = compensate.from({ input, output });
+    if (isSkip(given)) {
+      const secrets = [
+        ...sensitiveValues(tool.input, input),
+        ...sensitiveValues(tool.output, output),
+      ];
+      return { kind: 'skipped', why: redactText(String(given.why), { secrets, maxLength: 200 }) };
+    }
     const value = checked(compensate.input, given, "the undo's arguments");
     return await keepWhole(stores, id, storable(compensate.input, given, value), compensate.input);
   } catch (error) {

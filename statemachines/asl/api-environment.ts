@@ -6,6 +6,8 @@ export const API_VARIABLES = {
   machines: 'COUNTERSTEP_MACHINES',
   access: 'COUNTERSTEP_ACCESS',
   claims: 'COUNTERSTEP_CLAIMS',
+  /** A `TenantBudgetBook`. */
+  tenants: 'COUNTERSTEP_TENANTS',
 } as const;
 
 /** All variables of a function together, names included: Lambda's own limit. */

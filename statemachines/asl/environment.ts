@@ -14,5 +14,8 @@ export const PLANE_VARIABLE = 'COUNTERSTEP_PLANE';
 /** Name or ARN of the bus that the outbox publishes to. */
 export const EVENT_BUS_VARIABLE = 'COUNTERSTEP_EVENT_BUS';
 
+/** Which transitions the outbox publishes, separated by commas. Absent: those of the default. */
+export const EVENTS_VARIABLE = 'COUNTERSTEP_EVENTS';
+
 /** `source` of every event on that bus. */
 export const EVENT_SOURCE = 'counterstep';

@@ -8,6 +8,12 @@ export const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 3, backoffMs: 200, maxB
 /** Providers settle most open calls overnight; after a day without an answer a person should know. */
 export const DEFAULT_PENDING_FOR_MS = 86_400_000;
 
+/**
+ * For a step whose tool's breaker lets nothing through, where `retry.forMs` says nothing: a provider that
+ * is gone for longer is no outage to wait for.
+ */
+export const DEFAULT_BREAKER_FOR_MS = 86_400_000;
+
 /** One working day for whoever must decide; afterwards the review counts as overdue. */
 export const DEFAULT_REVIEW_MS = 86_400_000;
 

@@ -88,7 +88,7 @@ interface RuntimeBuilder {
   step(
     name: string,
     tool: AnyTool,
-    options: Pick<StepDeclaration, 'after' | 'input'>,
+    options: Pick<StepDeclaration, 'after' | 'checkpoint' | 'input'>,
   ): RuntimeBuilder;
 }
 
@@ -101,7 +101,16 @@ const declarations = new WeakMap<object, readonly StepDeclaration[]>() as {
 function builder(steps: readonly StepDeclaration[]): RuntimeBuilder {
   const self: RuntimeBuilder = {
     step: (name, tool, options) =>
-      builder([...steps, { name, tool, after: options?.after, input: options?.input }]),
+      builder([
+        ...steps,
+        {
+          name,
+          tool,
+          after: options?.after,
+          checkpoint: options?.checkpoint,
+          input: options?.input,
+        },
+      ]),
   };
   declarations.set(self, steps);
   return Object.freeze(self);

@@ -40,6 +40,7 @@ function build(spec: UncheckedToolSpec): AnyTool {
   const undo = typeof spec.compensate === 'object' ? spec.compensate : undefined;
   const contain = typeof spec.contain === 'object' ? spec.contain : undefined;
   const cost = typeof spec.cost === 'object' ? spec.cost : undefined;
+  const { forwardCost, breaker } = spec;
   return Object.freeze({
     kind: 'tool',
     name: spec.name,
@@ -66,6 +67,8 @@ function build(spec: UncheckedToolSpec): AnyTool {
       : {
           cost: Object.freeze({ estimateMinor: cost.estimateMinor, currency: cost.currency }),
         }),
+    ...(forwardCost === undefined ? {} : { forwardCost: Object.freeze({ ...forwardCost }) }),
+    ...(breaker === undefined ? {} : { breaker: Object.freeze({ ...breaker }) }),
   } as const);
 }
 

@@ -31,6 +31,11 @@ export interface RetryPolicy {
   /** First pause; doubled each time, with jitter. */
   readonly backoffMs: number;
   readonly maxBackoffMs: number;
+  /**
+   * From the first try: no other begins later. Default: no limit of time, but a day where the tool's
+   * breaker lets nothing through.
+   */
+  readonly forMs?: number;
 }
 
 /** What the rules need to know about one action of a tool. */

@@ -1,5 +1,7 @@
 import { ancestorsIn, cycleIn, MAX_WAVE } from '../plan/graph.ts';
 import { forwardGraph, recoveryGraph, recoveryOrder, wavesOf } from '../plan/orders.ts';
+import { budgetProblems, budgetShapeProblems } from './budget-checks.ts';
+import { checkpointProblems } from './checkpoint-checks.ts';
 import { nameProblems, stepNameProblems, versionProblems } from './names.ts';
 import type { Problem } from './problems.ts';
 import type { StepDeclaration, UncheckedSagaSpec } from './saga.ts';
@@ -28,6 +30,7 @@ export function sagaProblems(
   const placeOf = (step: string): string => `${saga}, step ${JSON.stringify(step)}`;
 
   specProblems(spec, saga, add);
+  problems.push(...budgetShapeProblems(spec, saga));
   if (steps.length === 0) add(saga, 'it has no step', 'Declare at least one with `.step(…)`');
   for (const [index, step] of steps.entries()) {
     problems.push(...stepNameProblems(placeOf(step.name), step.name));
@@ -60,6 +63,7 @@ export function sagaProblems(
     return problems;
   }
   pivotProblems(steps, placeOf, add);
+  problems.push(...checkpointProblems(steps, placeOf), ...budgetProblems(spec, steps, placeOf));
   widthProblems(spec, steps, saga, add);
   return problems;
 }
@@ -103,6 +107,9 @@ function shapeProblems(
   if (typeof tool !== 'object' || tool === null || Reflect.get(tool, 'kind') !== 'tool') {
     add(place, 'it has no tool', 'Give it one made by `defineTool`');
   }
+  if (step.checkpoint !== undefined && typeof step.checkpoint !== 'boolean') {
+    add(place, '`checkpoint` is neither true nor false', 'Use `checkpoint: true`, or leave it out');
+  }
   if (typeof step.input !== 'function') {
     add(place, 'it has no input mapping', 'Give `input: ({ input, results }) => ({ … })`');
   }
@@ -115,7 +122,7 @@ function toolsProblems(
   add: Add,
 ): void {
   const byName = new Map<string, AnyTool>();
-  let currency = spec.recovery?.ceiling?.currency;
+  let currency = spec.recovery?.ceiling?.currency ?? spec.budget?.cost?.currency;
   for (const { name, tool } of steps) {
     const known = byName.get(tool.name);
     if (known !== undefined && known !== tool) {
@@ -126,15 +133,18 @@ function toolsProblems(
       );
     }
     byName.set(tool.name, tool);
-    if (tool.cost !== undefined) {
-      currency ??= tool.cost.currency;
-      if (tool.cost.currency !== currency) {
-        add(
-          placeOf(name),
-          `its cost is in ${tool.cost.currency}, but this saga counts in ${currency}`,
-          'Estimate all costs and the ceiling of a saga in one currency',
-        );
-      }
+    for (const [what, cost] of [
+      ['cost', tool.cost],
+      ['forwardCost', tool.forwardCost],
+    ] as const) {
+      if (cost === undefined) continue;
+      currency ??= cost.currency;
+      if (cost.currency === currency) continue;
+      add(
+        placeOf(name),
+        `its ${what} is in ${cost.currency}, but this saga counts in ${currency}`,
+        'Estimate all costs, the ceiling and the budget of a saga in one currency',
+      );
     }
     const calls = {
       forward: tool.forward,

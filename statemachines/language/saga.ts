@@ -31,6 +31,12 @@ export interface StepOptions<
   readonly after?: A;
   /** Builds the tool's arguments. Runs once, before the first attempt. MUST be pure. */
   readonly input: (facts: StepFacts<I, S, S[A[number]]['sees']>) => Given<T['input']>;
+  /**
+   * Closes a checkpoint, named after the step: once it and every step before it are done, a later
+   * failure undoes only what follows. The saga then ends as compensated to this checkpoint, and can
+   * be run again from it. Every other step MUST come before this one or after it. Default `false`.
+   */
+  readonly checkpoint?: boolean;
 }
 
 /** Declares steps one after the other. Each call answers a new builder: return the last one. */
@@ -64,12 +70,22 @@ export interface SagaSpec<I extends Schema, Names extends string> {
   readonly type?: SagaType;
   /** From the start to the moment recovery begins by itself, in milliseconds. Default: never. */
   readonly deadlineMs?: number;
+  /** What going forward may spend up to the pivot, over all steps. Recovery has budgets of its own. */
+  readonly budget?: SagaBudget;
   /**
    * Names the business fact (one refund of one order): a second start for the same fact is the same
    * saga, even under another idempotency key. MUST be pure.
    */
   readonly businessKey?: (input: Checked<I>) => string;
   readonly recovery?: RecoverySpec<Names>;
+}
+
+/** Spent, it ends the way forward: recovery begins. Default of each: no limit. */
+export interface SagaBudget {
+  /** Tries of all forward calls together. */
+  readonly attempts?: number;
+  /** What the forward calls may cost together: as told with their results, else as their tools estimate. */
+  readonly cost?: Cost;
 }
 
 export interface RecoverySpec<Names extends string> {
@@ -131,6 +147,7 @@ export interface StepDeclaration {
   readonly name: string;
   readonly tool: AnyTool;
   readonly after?: readonly string[] | undefined;
+  readonly checkpoint?: boolean | undefined;
   input(facts: AnyStepFacts): unknown;
 }
 
@@ -141,6 +158,7 @@ export interface UncheckedSagaSpec {
   readonly input: Schema;
   readonly type?: SagaType;
   readonly deadlineMs?: number;
+  readonly budget?: SagaBudget;
   businessKey?(input: unknown): string;
   readonly recovery?: {
     readonly ceiling?: Cost;

@@ -1,3 +1,4 @@
+import { breakerProblems } from './breaker-policy.ts';
 import { DEFAULT_RETRY } from './defaults.ts';
 import { DEDUPE_KINDS, EFFECT_CLASSES, type RetryPolicy } from './effects.ts';
 import { nameProblems, versionProblems } from './names.ts';
@@ -38,7 +39,10 @@ export function toolProblems(spec: UncheckedToolSpec): Problem[] {
     );
     return problems;
   }
-  problems.push(...recoveryProblems(spec, place));
+  problems.push(...recoveryProblems(spec, place), ...breakerProblems(spec.breaker, place));
+  if (spec.forwardCost !== undefined && !isCost(spec.forwardCost)) {
+    add('its forwardCost is malformed', COST_REMEDY);
+  }
   for (const [action, call] of callsOf(spec)) {
     problems.push(...callProblems(spec, action, call, `${place}, ${action}`));
   }
@@ -104,14 +108,14 @@ function recoveryProblems(spec: UncheckedToolSpec, place: string): Problem[] {
     if (effect === 'read_only' || effect === 'human_decision') {
       add(`a ${effect} effect has a cost, but no recovery of its own`, 'Remove `cost`');
     } else if (!isCost(cost)) {
-      add(
-        'its cost is malformed',
-        "Use `{ estimateMinor: <whole cents, 0 or more>, currency: 'EUR' }` with an ISO 4217 code",
-      );
+      add('its cost is malformed', COST_REMEDY);
     }
   }
   return problems;
 }
+
+const COST_REMEDY =
+  "Use `{ estimateMinor: <whole cents, 0 or more>, currency: 'EUR' }` with an ISO 4217 code";
 
 export function isCost(cost: unknown): cost is CostEstimate {
   if (typeof cost !== 'object' || cost === null) return false;
@@ -175,7 +179,11 @@ function callProblems(
   for (const name of ['keyTtlMs', 'pendingForMs'] as const) {
     if (call[name] !== undefined) whole(name, call[name], 1, Number.MAX_SAFE_INTEGER);
   }
-  problems.push(...retryProblems({ ...DEFAULT_RETRY, ...spec.retry, ...call.retry }, place));
+  const retry = { ...DEFAULT_RETRY, ...spec.retry, ...call.retry };
+  problems.push(...retryProblems(retry, place));
+  if (retry.forMs !== undefined) {
+    whole('retry.forMs', retry.forMs, call.timeoutMs, Number.MAX_SAFE_INTEGER);
+  }
   return problems;
 }
 

@@ -1,6 +1,8 @@
 import type { ExternalIds } from '../rules/events.ts';
+import type { BreakerPolicy } from './breaker-policy.ts';
 import type { CallPolicy, Dedupe, EffectClass, RetryPolicy } from './effects.ts';
 import type { Checked, Given, Schema } from './schema.ts';
+import type { Skip } from './skip.ts';
 
 /** What a recovery by this tool is expected to cost. */
 export interface CostEstimate {
@@ -21,9 +23,10 @@ export interface Compensation<I extends Schema, O extends Schema, U extends Sche
   readonly input: U;
   /**
    * Builds the undo's arguments from the forward call. Runs once, when the commit is recorded, and
-   * its answer is stored with the commit. MUST be pure; a throw means that a person must undo it.
+   * its answer is stored with the commit. `skip(why)`: this effect needs no undo. MUST be pure; a throw
+   * means that a person must undo it.
    */
-  from(facts: Facts<I, O>): Given<U>;
+  from(facts: Facts<I, O>): Given<U> | Skip;
   readonly call: CallPolicy;
 }
 
@@ -47,6 +50,8 @@ export interface Tool<I extends Schema, O extends Schema, U extends Schema | und
   readonly compensate?: U extends Schema ? Compensation<I, O, U> : undefined;
   readonly contain?: CallPolicy;
   readonly cost?: CostEstimate;
+  readonly forwardCost?: CostEstimate;
+  readonly breaker?: BreakerPolicy;
 }
 
 /**
@@ -67,6 +72,8 @@ export interface AnyTool {
   readonly compensate?: AnyCompensation | undefined;
   readonly contain?: CallPolicy;
   readonly cost?: CostEstimate;
+  readonly forwardCost?: CostEstimate;
+  readonly breaker?: BreakerPolicy;
 }
 
 export interface AnyFacts {
@@ -101,7 +108,7 @@ export interface CompensateSpec<I extends Schema, O extends Schema, U> extends C
   /** Schema of the undo's arguments. */
   readonly input: U;
   /** See {@link Compensation.from}. */
-  readonly from: (facts: Facts<I, O>) => U extends Schema ? Given<U> : never;
+  readonly from: (facts: Facts<I, O>) => U extends Schema ? Given<U> | Skip : never;
 }
 
 interface CommonSpec<I extends Schema, O extends Schema> {
@@ -119,6 +126,10 @@ interface CommonSpec<I extends Schema, O extends Schema> {
   readonly reconcile?: boolean;
   /** For all actions of the tool; each may say otherwise. */
   readonly retry?: Partial<RetryPolicy>;
+  /** What one forward call is expected to cost. Counted against a saga's budget before the claim. */
+  readonly forwardCost?: CostEstimate;
+  /** Leaves a provider alone that keeps failing. Default: it is called whatever happens. */
+  readonly breaker?: BreakerPolicy;
 }
 
 // A forbidden member has a sentence for its type: the compiler prints it as the reason.

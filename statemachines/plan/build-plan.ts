@@ -1,5 +1,5 @@
 import { DEFAULT_REVIEW_MS, DEFAULT_SAGA_TYPE } from '../language/defaults.ts';
-import type { StepDeclaration, UncheckedSagaSpec } from '../language/saga.ts';
+import type { SagaBudget, StepDeclaration, UncheckedSagaSpec } from '../language/saga.ts';
 import type { AnyTool } from '../language/tool.ts';
 import { canonicalJson, type JsonValue } from '../ledger/canonical.ts';
 import { sha256Hex } from '../ledger/hash.ts';
@@ -24,11 +24,12 @@ export function buildPlan(spec: UncheckedSagaSpec, steps: readonly StepDeclarati
     version: spec.version,
     sagaType: spec.type ?? DEFAULT_SAGA_TYPE,
     ...(spec.deadlineMs === undefined ? {} : { deadlineMs: spec.deadlineMs }),
+    ...(spec.budget === undefined ? {} : { budget: budgetOf(spec.budget) }),
     ...(ceiling === undefined
       ? {}
       : { ceiling: { costMinor: ceiling.costMinor, currency: ceiling.currency } }),
     reviewMs: spec.recovery?.reviewMs ?? DEFAULT_REVIEW_MS,
-    steps: steps.map(({ name, tool }): StepPlan => {
+    steps: steps.map(({ name, tool, checkpoint }): StepPlan => {
       const planned = recoveryOf(tool);
       const afterPivot = [...(ancestors.get(name) ?? [])].some((before) => pivots.has(before));
       return {
@@ -42,7 +43,16 @@ export function buildPlan(spec: UncheckedSagaSpec, steps: readonly StepDeclarati
         ...(tool.cost === undefined
           ? {}
           : { estimate: { costMinor: tool.cost.estimateMinor, currency: tool.cost.currency } }),
+        ...(tool.forwardCost === undefined
+          ? {}
+          : {
+              forwardCost: {
+                costMinor: tool.forwardCost.estimateMinor,
+                currency: tool.forwardCost.currency,
+              },
+            }),
         ...(afterPivot ? { afterPivot: true as const } : {}),
+        ...(checkpoint === true ? { checkpoint: true as const } : {}),
       };
     }),
     forwardWaves: wavesOf(forward, names),
@@ -51,6 +61,14 @@ export function buildPlan(spec: UncheckedSagaSpec, steps: readonly StepDeclarati
   // Every member above is JSON; the interfaces of the policies only lack an index signature.
   const digest = sha256Hex(canonicalJson(body as unknown as JsonValue));
   return deepFreeze({ ...body, digest });
+}
+
+/** Its known members and no other: they are part of the digest. */
+function budgetOf({ attempts, cost }: SagaBudget): SagaBudget {
+  return {
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(cost === undefined ? {} : { cost: { costMinor: cost.costMinor, currency: cost.currency } }),
+  };
 }
 
 function recoveryOf(tool: AnyTool): StepPlan['recovery'] {

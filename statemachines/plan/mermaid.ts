@@ -28,7 +28,8 @@ export function sagaGraph(plan: SagaPlan): string {
   for (const step of plan.steps) {
     const { words, look } = LOOKS[step.effect];
     const mark = step.effect === 'irreversible' && step.afterPivot === undefined ? 'pivot: ' : '';
-    const label = text(`<b>${step.name}</b><br/>${step.tool}<br/>${mark}${words}`);
+    const closes = step.checkpoint === true ? '<br/>checkpoint' : '';
+    const label = text(`<b>${step.name}</b><br/>${step.tool}<br/>${mark}${words}${closes}`);
     const box = look === 'pivot' ? `{{${label}}}` : `[${label}]`;
     lines.push(`  ${forward(step.name)}${box}:::${look}`);
   }

@@ -1,4 +1,5 @@
 import type { CallPolicy, EffectClass, SagaType } from '../language/effects.ts';
+import type { SagaBudget } from '../language/saga.ts';
 import type { Cost, RecoveryAction } from '../rules/events.ts';
 
 /**
@@ -12,6 +13,8 @@ export interface SagaPlan {
   readonly sagaType: SagaType;
   /** From the start to the moment recovery begins by itself. */
   readonly deadlineMs?: number;
+  /** What going forward may spend up to the pivot, over all steps. */
+  readonly budget?: SagaBudget;
   /** What recovery may cost without asking a person. */
   readonly ceiling?: Cost;
   /** How long a person has to decide before the review counts as overdue. */
@@ -37,6 +40,10 @@ export interface StepPlan {
   /** Absent for steps that only read or that only a person may undo. */
   readonly recovery?: { readonly action: RecoveryAction; readonly call?: CallPolicy };
   readonly estimate?: Cost;
+  /** What its forward call is expected to cost. */
+  readonly forwardCost?: Cost;
   /** Set on every step after the pivot: it retries until it finishes. */
   readonly afterPivot?: true;
+  /** Recovery goes back no further than this step once it and all before it are done. */
+  readonly checkpoint?: true;
 }

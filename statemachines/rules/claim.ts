@@ -1,9 +1,11 @@
 import type { CallPolicy } from '../language/effects.ts';
-import type { Claim, Context, Mark, Refuse, Rejection, Verdict } from './commands.ts';
-import { budgetOf, dedupeNow, doubtPath } from './doubt.ts';
+import { deferredUntil, sagaSpent, stepSpent, withBudget } from './budgets.ts';
+import type { Claim, Context, Defer, Mark, Refuse, Rejection, Verdict } from './commands.ts';
+import { dedupeNow, doubtPath } from './doubt.ts';
+import type { SpentReason } from './events.ts';
 import { correlationIdOf, idempotencyKeyOf } from './keys.ts';
 import { LEASE_MARGIN_MS, SKEW_MS } from './protocol.ts';
-import { recoveryGate } from './recovery-gate.ts';
+import { budgetFor, recoveryGate } from './recovery-gate.ts';
 import { append } from './stamp.ts';
 import type { ActionState, SagaState, StepState } from './state.ts';
 import { freshAction } from './state.ts';
@@ -24,6 +26,25 @@ export function claim(state: SagaState, command: Claim, context: Context): Verdi
   if (checked.kind !== 'free') return checked;
   const draft = claimDraft(state, command, checked.action, checked.call, context.now);
   return append(state, draft, context);
+}
+
+/** Notes that a claim that would stand is not made, and until when. */
+export function defer(state: SagaState, command: Defer, context: Context): Verdict {
+  const checked = mayClaim(state, { ...command, kind: 'claim' }, context.now);
+  if (checked.kind !== 'free') return checked;
+  const { step, action } = command;
+  const now = Math.max(context.now, state.at);
+  const call = withBudget(checked.call, step, action);
+  const retryAt = deferredUntil(checked.action, call, command.until, now);
+  const { name, effect } = step;
+  const draft = {
+    type: 'step_deferred',
+    step: name,
+    action,
+    effect,
+    reason: 'breaker_open',
+  } as const;
+  return append(state, { ...draft, retryAt }, context);
 }
 
 export interface FreeToClaim {
@@ -50,28 +71,32 @@ export function refuse(state: SagaState, command: Refuse, context: Context): Ver
   const refused = admission(state, command);
   if (refused !== undefined) return refused;
   const step = state.steps.get(command.step);
-  const action = step === undefined ? undefined : actionOf(step, command.action);
+  if (step === undefined) {
+    return reject({ reason: 'drift', explanation: missingStep(command.step) });
+  }
+  const action = actionOf(step, command.action);
   if (action !== undefined && (isDone(action) || action.status === 'failed'))
     return { kind: 'already' };
   // An attempt of it is under way or in doubt: its arguments were good once, and no refusal undoes it.
   if (action !== undefined && isUnresolved(action)) return reject({ reason: 'held' });
-  if (step !== undefined) {
-    const gate =
-      command.action === 'forward'
-        ? forwardGate(state, step, context.now)
-        : recoveryGate(state, step);
-    if (gate !== undefined) return reject(gate);
-  }
+  const gate =
+    command.action === 'forward'
+      ? forwardGate(state, step, context.now)
+      : recoveryGate(state, step);
+  if (gate !== undefined) return reject(gate);
   return append(
     state,
     {
       type: 'step_failed',
       step: command.step,
       action: command.action,
+      effect: step.record.effect,
       attempt: 0,
       failure: command.failure,
       code: command.code,
       message: command.message,
+      ...(command.reason === undefined ? {} : { reason: command.reason }),
+      ...(command.policyVersion === undefined ? {} : { policyVersion: command.policyVersion }),
     },
     context,
   );
@@ -91,6 +116,7 @@ export function mark(state: SagaState, command: Mark, context: Context): Verdict
       type: 'step_committed',
       step: command.step.name,
       action: command.action,
+      effect: step.record.effect,
       attempt: 0,
       attemptNonce: '',
       via: 'call',
@@ -168,9 +194,8 @@ function availability(
   // Sent again under its key, it is a question: those end when patience does, not with the tries.
   const asking =
     action.status === 'waiting' || (action.status === 'in_doubt' && writes(step.record.effect));
-  if (!asking && action.spent >= budgetOf(call, command.step, command.action)) {
-    return reject({ reason: 'attempts_spent' });
-  }
+  const spent = asking ? undefined : budgetSpent(state, step, action, call, command, now);
+  if (spent !== undefined) return reject({ reason: spent });
   if (
     command.softDeadlineAt > 0 &&
     now + call.timeoutMs + LEASE_MARGIN_MS > command.softDeadlineAt
@@ -178,6 +203,19 @@ function availability(
     return reject({ reason: 'soft_deadline' });
   }
   return undefined;
+}
+
+function budgetSpent(
+  state: SagaState,
+  step: StepState,
+  action: ActionState,
+  call: CallPolicy,
+  command: Claim,
+  now: number,
+): SpentReason | undefined {
+  const own = stepSpent(action, withBudget(call, command.step, command.action), now);
+  if (own !== undefined || command.action !== 'forward') return own;
+  return sagaSpent(state, command.plan, step);
 }
 
 function forwardGate(state: SagaState, step: StepState, now: number): Rejection | undefined {
@@ -220,6 +258,8 @@ function claimDraft(
     leaseUntil: deadlineAt + LEASE_MARGIN_MS,
     settleUntil: deadlineAt + call.settleMs,
     ...(command.args === undefined || action.args !== undefined ? {} : { args: command.args }),
+    ...(command.action === 'forward' ? {} : budgetFor(state, step.name)),
+    ...(command.policyVersion === undefined ? {} : { policyVersion: command.policyVersion }),
   };
 }
 

@@ -7,8 +7,10 @@ import type {
   EventBody,
   ExternalIds,
   FailureClass,
+  FailureReason,
   SagaEvent,
   SagaStarted,
+  SpentReason,
   StepCommitted,
   Stored,
 } from './events.ts';
@@ -34,6 +36,8 @@ export interface Claim extends DriveCommand {
   /** 0: none. */
   readonly softDeadlineAt: number;
   readonly args?: Stored;
+  /** Of the policy that allowed the claim. */
+  readonly policyVersion?: string;
 }
 
 export interface AttemptName {
@@ -44,12 +48,14 @@ export interface AttemptName {
 }
 
 export type Outcome =
-  | ({ readonly kind: 'commit' } & AttemptName & Omit<StepCommitted, 'type' | keyof AttemptName>)
+  | ({ readonly kind: 'commit' } & AttemptName &
+      Omit<StepCommitted, 'type' | 'effect' | 'overshoot' | keyof AttemptName>)
   | ({
       readonly kind: 'fail';
       readonly failure: Exclude<FailureClass, 'ambiguous'>;
       readonly code: string;
       readonly message: string;
+      readonly reason?: FailureReason;
       /** Pause before the next try; chosen by the runtime (jitter) and the provider. */
       readonly retryInMs?: number;
     } & AttemptName)
@@ -74,7 +80,7 @@ export type Outcome =
       readonly call: CallPolicy;
     } & AttemptName);
 
-/** A refusal before any claim: the arguments cannot be built or are not allowed. */
+/** A refusal before any claim: the arguments cannot be built, or a policy forbids them. */
 export interface Refuse extends DriveCommand {
   readonly kind: 'refuse';
   readonly step: string;
@@ -82,6 +88,16 @@ export interface Refuse extends DriveCommand {
   readonly failure: 'terminal_compensate' | 'terminal_hold';
   readonly code: string;
   readonly message: string;
+  readonly reason?: FailureReason;
+  /** Of the policy that forbade it. */
+  readonly policyVersion?: string;
+}
+
+/** A claim that would stand is not made: the tool's breaker lets nothing through before then. */
+export interface Defer extends Omit<Claim, 'kind'> {
+  readonly kind: 'defer';
+  /** Epoch milliseconds. */
+  readonly until: number;
 }
 
 /** A recovery that calls nothing: only the mark. */
@@ -99,6 +115,7 @@ export interface Start {
 export type Command =
   | Start
   | Claim
+  | Defer
   | Outcome
   | Refuse
   | Mark
@@ -119,7 +136,12 @@ export type Command =
       /** Only if the saga is still in this epoch. */
       readonly epoch?: number;
     }
-  | { readonly kind: 'cancel'; readonly reason: string }
+  | {
+      readonly kind: 'cancel';
+      readonly reason: string;
+      /** No checkpoint is kept. */
+      readonly everything?: true;
+    }
   | {
       readonly kind: 'resume';
       readonly machine?: string;
@@ -128,11 +150,19 @@ export type Command =
     }
   | { readonly kind: 'decide'; readonly review: string; readonly decision: ReviewDecision }
   | { readonly kind: 'suggest'; readonly suggestion: Stored }
+  | {
+      readonly kind: 'rerun';
+      /** The saga that goes on with this one's work. */
+      readonly saga: string;
+      /** A saga that claimed it before and was never started, as its missing ledger shows. */
+      readonly vacant?: string;
+    }
   | { readonly kind: 'erase'; readonly reason: string };
 
 export interface ReviewDecision {
   readonly decision: Decision;
   readonly evidence?: string;
+  readonly everything?: true;
   readonly step?: string;
   readonly action?: Action;
   readonly answer?: 'committed' | 'absent';
@@ -170,7 +200,8 @@ export type Rejection =
   | { readonly reason: 'in_doubt' }
   /** Only a person can go on. */
   | { readonly reason: 'held' }
-  | { readonly reason: 'attempts_spent' }
+  /** The step's budget, or the saga's, allows no other try. */
+  | { readonly reason: SpentReason }
   | { readonly reason: 'over_ceiling' }
   /** Nothing to recover, or it is done. */
   | { readonly reason: 'not_required' }

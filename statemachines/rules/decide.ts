@@ -1,4 +1,4 @@
-import { claim, mark, refuse, reject } from './claim.ts';
+import { claim, defer, mark, refuse, reject } from './claim.ts';
 import type { Command, Context, Start, Verdict } from './commands.ts';
 import { assess, begin, complete, openReview, ownsDrive, park } from './drive.ts';
 import type { SagaEvent } from './events.ts';
@@ -6,6 +6,7 @@ import { evolve } from './evolve.ts';
 import { outcome } from './outcome.ts';
 import { cancel, decideReview, erase, grant, resume, suggest } from './outside.ts';
 import { DRIVE_CHECK_MS } from './protocol.ts';
+import { claimRerun } from './rerun.ts';
 import { prepareRecovery, settle } from './settle.ts';
 import type { SagaState } from './state.ts';
 
@@ -23,6 +24,8 @@ export function decide(state: SagaState | undefined, command: Command, context: 
   switch (command.kind) {
     case 'claim':
       return claim(state, command, context);
+    case 'defer':
+      return defer(state, command, context);
     case 'refuse':
       return refuse(state, command, context);
     case 'mark':
@@ -58,6 +61,8 @@ export function decide(state: SagaState | undefined, command: Command, context: 
       return decideReview(state, command, context);
     case 'suggest':
       return suggest(state, command, context);
+    case 'rerun':
+      return claimRerun(state, command, context);
     case 'erase':
       return erase(state, command, context);
   }

@@ -1,7 +1,5 @@
 import type { CallPolicy, Dedupe } from '../language/effects.ts';
-import type { StepPlan } from '../plan/plan.ts';
-import type { Action } from './events.ts';
-import { AFTER_PIVOT_ATTEMPTS, MAX_ASK_INTERVAL_MS, SKEW_MS } from './protocol.ts';
+import { MAX_ASK_INTERVAL_MS, SKEW_MS } from './protocol.ts';
 import type { ActionState } from './state.ts';
 
 /**
@@ -39,17 +37,6 @@ export function doubtPath(
     return { kind: 'wait', until: patienceEnds };
   }
   return { kind: 'hold' };
-}
-
-/** Claims that one budget allows. */
-export function budgetOf(
-  call: CallPolicy,
-  step: Pick<StepPlan, 'afterPivot'>,
-  action: Action,
-): number {
-  const { maxAttempts } = call.retry;
-  const endless = action === 'forward' && step.afterPivot === true;
-  return endless ? Math.max(maxAttempts, AFTER_PIVOT_ATTEMPTS) : maxAttempts;
 }
 
 /** Providers forget keys: after `keyTtlMs` a key no longer protects. */

@@ -1,13 +1,17 @@
 import type { CallPolicy } from '../language/effects.ts';
 import type { SagaPlan } from '../plan/plan.ts';
+import { sagaSpent, stepSpent, withBudget } from './budgets.ts';
 import { driftOf, reject } from './claim.ts';
 import type { Command, Context, Draft, Verdict } from './commands.ts';
-import { budgetOf, doubtPath } from './doubt.ts';
-import type { ParkReason, ReviewReason } from './events.ts';
+import { doubtPath } from './doubt.ts';
+import type { ParkReason, ReviewReason, SpentReason } from './events.ts';
 import { MAX_IDLE_DRIVES } from './protocol.ts';
+import { recoveryCostMinor } from './recovery-gate.ts';
 import { append } from './stamp.ts';
 import type { ActionState, SagaState, StepState } from './state.ts';
 import {
+  forwardPredecessors,
+  isDeferred,
   isDone,
   isFinal,
   isLive,
@@ -74,21 +78,33 @@ function assessForward(state: SagaState, command: Drive<'assess'>, context: Cont
       writes(step.record.effect) && unaskable(step.forward, forwardCall(plan, step), now, true),
   );
   if (lost.length > 0) return unknownOutcome(state, plan, lost, context);
-  const spent = open.filter((step) => isSpent(step, forwardCall(plan, step), now));
-  const first = spent[0];
-  if (first !== undefined) return spentBudget(state, plan, first, context);
+  for (const step of open) {
+    const own = spentOf(step, forwardCall(plan, step), now);
+    if (own !== undefined) return spentBudget(state, plan, step, { reason: own }, context);
+    const reason = mayBeTried(state, step) ? sagaSpent(state, plan, step) : undefined;
+    if (reason !== undefined)
+      return spentBudget(state, plan, step, { reason, budget: 'saga' }, context);
+  }
   const live = open.some((step) => isLive(step.forward, now));
   if (live) return park(state, 'lease', context);
   const waiting = open.find((step) => mustWait(step.forward, forwardCall(plan, step), now));
-  if (waiting !== undefined) return park(state, 'provider', context);
+  if (waiting !== undefined)
+    return park(state, isDeferred(waiting.forward) ? 'breaker' : 'provider', context);
   const pausing = open.find(
     (step) => step.forward.status === 'retrying' && later(step.forward.retryAt, now),
   );
-  if (pausing !== undefined) return park(state, 'backoff', context);
+  if (pausing !== undefined)
+    return park(state, isDeferred(pausing.forward) ? 'breaker' : 'backoff', context);
   return again(state, plan.reviewMs, context);
 }
 
-function spentBudget(state: SagaState, plan: SagaPlan, step: StepState, context: Context): Verdict {
+function spentBudget(
+  state: SagaState,
+  plan: SagaPlan,
+  step: StepState,
+  spent: { readonly reason: SpentReason; readonly budget?: 'saga' },
+  context: Context,
+): Verdict {
   const { name } = step.record;
   if (pivotCommitted(state)) {
     const why = `step "${name}" after the pivot does not finish: mend its cause, then resume`;
@@ -99,7 +115,7 @@ function spentBudget(state: SagaState, plan: SagaPlan, step: StepState, context:
     state,
     {
       type: 'saga_halted',
-      reason: 'attempts_spent',
+      ...spent,
       step: name,
       ...(code === undefined ? {} : { code }),
     },
@@ -140,7 +156,9 @@ export function openReview(
     explanation,
     deadlineAt: at + reviewMs,
     ...(plan === undefined ? {} : { planHash: plan.hash }),
-    ...(costs ? { maxCost: { costMinor: plan.estimateMinor, currency: plan.currency ?? '' } } : {}),
+    ...(costs
+      ? { maxCost: { costMinor: recoveryCostMinor(state), currency: plan.currency ?? '' } }
+      : {}),
   };
   return append(state, draft, context);
 }
@@ -185,19 +203,39 @@ export function unaskable(
   return dead && action.spent >= call.retry.maxAttempts;
 }
 
-/** No try is left for the forward call, and it surely did nothing. A call that only reads never does. */
-function isSpent(step: StepState, call: CallPolicy | undefined, now: number): boolean {
+/**
+ * Which budget leaves no try for the forward call, which surely did nothing. A call that only reads
+ * never does.
+ */
+function spentOf(
+  step: StepState,
+  call: CallPolicy | undefined,
+  now: number,
+): SpentReason | undefined {
   const { forward, record } = step;
-  if (hasNoTryLeft(forward, call)) return true;
-  if (writes(record.effect) || call === undefined || isLive(forward, now)) return false;
-  if (unaskable(forward, call, now, true)) return true;
-  return forward.status === 'in_doubt' && forward.spent >= call.retry.maxAttempts;
+  const spent = noTryLeft(forward, call, now);
+  if (spent !== undefined) return spent;
+  if (writes(record.effect) || call === undefined || isLive(forward, now)) return undefined;
+  if (unaskable(forward, call, now, true)) return 'attempts_spent';
+  return forward.status === 'in_doubt' ? stepSpent(forward, call, now) : undefined;
 }
 
-/** The last attempt did nothing, and the budget allows no other. */
-export function hasNoTryLeft(action: ActionState, call: CallPolicy | undefined): boolean {
-  return (
-    call !== undefined && action.status === 'retrying' && action.spent >= call.retry.maxAttempts
+/** The last attempt did nothing, and this budget allows no other, not even after its pause. */
+export function noTryLeft(
+  action: ActionState,
+  call: CallPolicy | undefined,
+  now: number,
+): SpentReason | undefined {
+  if (call === undefined || action.status !== 'retrying') return undefined;
+  return stepSpent(action, call, Math.max(now, action.retryAt ?? now));
+}
+
+/** Nothing but a budget keeps the step from its next try. */
+function mayBeTried(state: SagaState, step: StepState): boolean {
+  const { status } = step.forward;
+  if (status !== 'idle' && status !== 'retrying') return false;
+  return forwardPredecessors(state, step.record.name).every((name) =>
+    isDone(state.steps.get(name)?.forward),
   );
 }
 
@@ -209,9 +247,7 @@ export function ownsDrive(state: SagaState, epoch: number): boolean {
 function forwardCall(plan: SagaPlan, step: StepState): CallPolicy | undefined {
   const planned = plan.steps.find((candidate) => candidate.name === step.record.name);
   if (planned === undefined) return undefined;
-  const { forward } = planned;
-  const maxAttempts = budgetOf(forward, planned, 'forward');
-  return { ...forward, retry: { ...forward.retry, maxAttempts } };
+  return withBudget(planned.forward, planned, 'forward');
 }
 
 function mustWait(action: ActionState, call: CallPolicy | undefined, now: number): boolean {

@@ -35,7 +35,8 @@ export function idlePause(idleDrives: number): number {
 }
 
 function leaseEnd(action: ActionState): number[] {
-  return action.status === 'running' && action.attempt !== undefined
+  // With a time set to ask, the lease is over and no longer what is waited for.
+  return action.status === 'running' && action.attempt !== undefined && action.askAt === undefined
     ? [action.attempt.leaseUntil + SKEW_MS]
     : [];
 }

@@ -1,5 +1,10 @@
-import type { Dedupe, EffectClass, SagaType } from '../language/effects.ts';
+import type { Dedupe, EffectClass } from '../language/effects.ts';
 import type { JsonValue } from '../ledger/canonical.ts';
+import type { RecoveryPlan } from './recovery-plan-event.ts';
+import type { SagaStarted } from './start-event.ts';
+
+export type { RecoveryEntry, RecoveryPlan } from './recovery-plan-event.ts';
+export type { AdoptedStep, SagaStarted, StepRecord } from './start-event.ts';
 
 /** The ledger protocol this code writes. Event 1 fixes a saga's protocol for its whole life. */
 export const PROTOCOL = 1;
@@ -20,6 +25,15 @@ export const FAILURE_CLASSES = [
 export type FailureClass = (typeof FAILURE_CLASSES)[number];
 
 /**
+ * Why a step failed for good, where its class alone does not say so. A failure without one was the
+ * provider's or the tool's own "no".
+ * - `policy_denied`: a policy forbids it; nothing is wrong with the provider.
+ * - `output_refused`: it took effect, and its answer cannot be used (its schema, its size).
+ */
+export const FAILURE_REASONS = ['policy_denied', 'output_refused'] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/**
  * A value as the ledger keeps it: in the event itself, or in the payload store under a salted digest.
  * `dropped` is a value too large to keep anywhere: its digest and size stay as evidence.
  */
@@ -38,45 +52,13 @@ export interface Cost {
   readonly currency: string;
 }
 
-/** What event 1 keeps of one step: enough to fold, order and report without the definition. */
-export interface StepRecord {
-  readonly name: string;
-  readonly tool: string;
-  readonly effect: EffectClass;
-  /** Steps that must be done before this one's forward call. Absent: the step declared before it. */
-  readonly after?: readonly string[];
-  /** Steps whose recovery must be done before this one's. Absent: every step that follows it. */
-  readonly recoverAfter?: readonly string[];
-}
-
-export interface RecoveryEntry {
-  readonly step: string;
-  readonly action: RecoveryAction | 'person';
-  /** Steps in this plan whose recovery must be done first. */
-  readonly after: readonly string[];
-  /** The forward call is in doubt: recovered only if it turns out to have committed. */
-  readonly conditional?: true;
-  /** Nothing is called: the recovery is a mark in the ledger (a plain `supersede`, a pivot without `contain`). */
-  readonly mark?: true;
-  readonly estimate?: Cost;
-}
-
-export interface RecoveryPlan {
-  /** SHA-256 over the canonical JSON of `entries`. */
-  readonly hash: string;
-  readonly entries: readonly RecoveryEntry[];
-  /** Sum of the estimates, conditional ones at full cost. */
-  readonly estimateMinor: number;
-  readonly currency?: string;
-  /** Effects that stay whatever recovery does (irreversible ones, checkpoints), in words for a person. */
-  readonly consequences: readonly string[];
-}
-
 export const PARK_REASONS = [
   /** Another attempt holds the step. */
   'lease',
   /** A provider asked for time before the next try. */
   'backoff',
+  /** The tool's breaker is open: its provider is left alone. */
+  'breaker',
   /** The provider has not settled the call yet. */
   'provider',
   'person',
@@ -88,10 +70,23 @@ export const PARK_REASONS = [
 ] as const;
 export type ParkReason = (typeof PARK_REASONS)[number];
 
-/** Why a terminal fact stands. */
+/**
+ * Which budget is spent, where nothing else went wrong. `breaker_open`: its time passed while the tool's
+ * breaker let nothing through.
+ */
+export const SPENT_REASONS = [
+  'attempts_spent',
+  'time_spent',
+  'cost_spent',
+  'breaker_open',
+] as const;
+export type SpentReason = (typeof SPENT_REASONS)[number];
+
+/** Why a terminal fact stands. `step_failed`: by the provider's or the tool's own "no". */
 export const HALT_REASONS = [
   'step_failed',
-  'attempts_spent',
+  ...FAILURE_REASONS,
+  ...SPENT_REASONS,
   'deadline_passed',
   'cancelled',
   'person',
@@ -152,45 +147,18 @@ export interface EventHead {
   readonly dueAt?: number;
 }
 
-/** Names one attempt. */
+/** Names one attempt, with the class of its effect. */
 export interface AttemptRef {
   readonly step: string;
   readonly action: Action;
+  readonly effect: EffectClass;
   /** Counts every claim of this step and action, from 1, over all rounds and budgets. */
   readonly attempt: number;
   readonly attemptNonce: string;
 }
 
-export interface SagaStarted {
-  readonly type: 'saga_started';
-  readonly protocol: number;
-  readonly tenant: string;
-  readonly sagaId: string;
-  readonly principal: string;
-  readonly name: string;
-  readonly version: string;
-  readonly sagaType: SagaType;
-  /** Digest of the definition's plan. A drive whose code has another one fails closed. */
-  readonly planDigest: string;
-  /** ARN of the machine version (AWS) or the plan digest (local plane) that drives it. */
-  readonly machine: string;
-  readonly key: string;
-  /** SHA-256 of the canonical JSON of the start's body; for sensitive input the payload store's salted digest of it. */
-  readonly bodyDigest: string;
-  readonly input: Stored;
-  readonly steps: readonly StepRecord[];
-  readonly deadlineAt?: number;
-  readonly ceiling?: Cost;
-  /** Where event 1's registry entry stands, so that the final event's writer can remove it. */
-  readonly registeredAt: number;
-  readonly convoy?: string;
-  /** The saga this one was run again from. */
-  readonly previous?: string;
-}
-
 export interface StepClaimed extends AttemptRef {
   readonly type: 'step_claimed';
-  readonly effect: EffectClass;
   readonly tool: string;
   /** Raised only when a call is known not to have happened; part of the key. */
   readonly round: number;
@@ -205,7 +173,23 @@ export interface StepClaimed extends AttemptRef {
   readonly settleUntil: number;
   /** On the first claim of an action: later attempts send the same. Compensations take theirs from the commit. */
   readonly args?: Stored;
+  /** Of a recovery with an estimate: what the plan sets aside for it. */
+  readonly reserved?: Cost;
+  /** What it may cost at most: the rest of the ceiling or approval that nothing else is set aside for. */
+  readonly costLimit?: Cost;
+  /** Of the policy that allowed it. Absent: none was asked. */
+  readonly policyVersion?: string;
 }
+
+/**
+ * What a commit says of its undo: the arguments, or that they could not be built and a person must undo
+ * it (`unavailable`), or that there is nothing to undo (`skipped`). `null`: its tool declares no undo.
+ */
+export type UndoArguments =
+  | Stored
+  | { readonly kind: 'unavailable'; readonly why: string }
+  | { readonly kind: 'skipped'; readonly why: string }
+  | null;
 
 export interface StepCommitted extends AttemptRef {
   readonly type: 'step_committed';
@@ -213,9 +197,11 @@ export interface StepCommitted extends AttemptRef {
   readonly via: 'call' | 'reconcile' | 'person' | 'signal';
   readonly externalIds: ExternalIds;
   readonly result: Stored | null;
-  /** Arguments of the compensation, or why there are none and a person must undo it. */
-  readonly undo: Stored | { readonly kind: 'unavailable'; readonly why: string } | null;
+  /** Arguments of the compensation, or why there are none. */
+  readonly undo: UndoArguments;
   readonly cost?: Cost;
+  /** By how much a recovery cost more than was set aside for it. */
+  readonly overshoot?: Cost;
   /** The effect stands but its answer is unusable: the step has failed and is recovered too. */
   readonly defect?: { readonly code: string; readonly message: string };
   readonly evidence?: string;
@@ -225,12 +211,16 @@ export interface StepFailed {
   readonly type: 'step_failed';
   readonly step: string;
   readonly action: Action;
+  readonly effect: EffectClass;
   /** 0 and no nonce: refused before any claim (invalid arguments, denied policy). */
   readonly attempt: number;
   readonly attemptNonce?: string;
   readonly failure: Exclude<FailureClass, 'ambiguous'>;
   readonly code: string;
   readonly message: string;
+  readonly reason?: FailureReason;
+  /** Of the policy that forbade it, where the plane's own did. */
+  readonly policyVersion?: string;
   /** The next try may not begin before then. */
   readonly retryAt?: number;
 }
@@ -263,9 +253,22 @@ export interface LateEvidence extends AttemptRef {
   readonly undo: StepCommitted['undo'];
 }
 
+/** A claim that was not made since the tool's breaker was open. It spends no try. */
+export interface StepDeferred {
+  readonly type: 'step_deferred';
+  readonly step: string;
+  readonly action: Action;
+  readonly effect: EffectClass;
+  readonly reason: 'breaker_open';
+  /** The next try may not begin before then. */
+  readonly retryAt: number;
+}
+
 export interface SagaHalted {
   readonly type: 'saga_halted';
   readonly reason: HaltReason;
+  /** Whose budget is spent. Absent: the step's own. */
+  readonly budget?: 'saga';
   readonly step?: string;
   readonly code?: string;
 }
@@ -273,6 +276,8 @@ export interface SagaHalted {
 export interface CancelRequested {
   readonly type: 'cancel_requested';
   readonly reason: string;
+  /** No checkpoint is kept. */
+  readonly everything?: true;
 }
 
 export interface RecoveryPlanned {
@@ -313,6 +318,8 @@ export interface ReviewDecided {
   readonly review: string;
   readonly decision: Decision;
   readonly evidence?: string;
+  /** `recover`: no checkpoint is kept. */
+  readonly everything?: true;
   readonly step?: string;
   readonly action?: Action;
   readonly answer?: 'committed' | 'absent';
@@ -335,6 +342,13 @@ export interface SagaCompleted {
 }
 export interface SagaCompensated {
   readonly type: 'saga_compensated';
+  /** What the steps up to this checkpoint did stays. */
+  readonly checkpoint?: string;
+}
+/** On a compensated saga: from now on that saga goes on with this one's work. Moves nothing. */
+export interface RerunClaimed {
+  readonly type: 'rerun_claimed';
+  readonly saga: string;
 }
 export interface IncidentOpened {
   readonly type: 'incident_opened';
@@ -352,6 +366,7 @@ export type EventBody =
   | StepClaimed
   | StepCommitted
   | StepFailed
+  | StepDeferred
   | StepInDoubt
   | StepReconciled
   | LateEvidence
@@ -366,6 +381,7 @@ export type EventBody =
   | SagaCompleted
   | SagaCompensated
   | IncidentOpened
+  | RerunClaimed
   | PayloadsErased;
 
 export type SagaEvent = EventHead & EventBody;

@@ -95,7 +95,7 @@ export function decided(state: SagaState, event: ReviewDecided, head: Head): Sag
     case 'retry':
       return reopen(named);
     case 'recover':
-      return halt(named, head, 'person');
+      return halt(named, head, 'person', { everything: event.everything });
     case 'approve':
       return event.planHash === undefined || event.maxCost === undefined
         ? named
@@ -119,10 +119,11 @@ function answered(state: SagaState, event: ReviewDecided, head: Head): SagaState
   if (step === undefined || action === undefined) return state;
   const found = state.steps.get(step);
   const current = found === undefined ? undefined : actionOf(found, action);
-  if (current?.attempt === undefined || isDone(current)) return state;
+  if (found === undefined || current?.attempt === undefined || isDone(current)) return state;
   const ref = {
     step,
     action,
+    effect: found.record.effect,
     attempt: current.attempt.number,
     attemptNonce: current.attempt.nonce,
     externalIds: event.externalIds ?? {},
@@ -148,6 +149,6 @@ function answered(state: SagaState, event: ReviewDecided, head: Head): SagaState
     ),
     step,
     action,
-    (now) => ({ ...now, spent: 0 }),
+    (now) => ({ ...now, spent: 0, triedSince: undefined, deferrals: 0 }),
   );
 }

@@ -1,7 +1,7 @@
 import type { Action, RecoveryAction, SagaEvent } from './events.ts';
 import type { ActionState, Halt, SagaState, StepState } from './state.ts';
 import { freshAction } from './state.ts';
-import { actionOf, pivotCommitted } from './view.ts';
+import { actionOf, isDeferred, pivotCommitted } from './view.ts';
 
 /** What the folds of single events are made of. */
 
@@ -39,10 +39,15 @@ export function halt(
   state: SagaState,
   head: Pick<Head, 'seq' | 'at'>,
   reason: Halt['reason'],
-  step?: string,
-  code?: string,
+  of: {
+    readonly step?: string | undefined;
+    readonly code?: string | undefined;
+    readonly budget?: 'saga' | undefined;
+    readonly everything?: true | undefined;
+  } = {},
 ): SagaState {
   if (state.halt !== undefined) return state;
+  const { step, code, budget, everything } = of;
   return {
     ...state,
     halt: {
@@ -52,12 +57,17 @@ export function halt(
       afterPivot: pivotCommitted(state),
       ...(step === undefined ? {} : { step }),
       ...(code === undefined ? {} : { code }),
+      ...(budget === undefined ? {} : { budget }),
+      ...(everything === undefined ? {} : { everything }),
     },
   };
 }
 
 export function reopened(action: ActionState): ActionState {
-  const next = asked({ ...action, spent: 0 });
+  // The breaker is asked anew; a pause that the provider asked for stays.
+  const retryAt = isDeferred(action) ? undefined : action.retryAt;
+  const fresh = { ...action, spent: 0, retryAt, triedSince: undefined, deferrals: 0 };
+  const next = asked(fresh);
   return action.status === 'failed'
     ? {
         ...next,

@@ -3,6 +3,7 @@ import type {
   SagaEvent,
   StepClaimed,
   StepCommitted,
+  StepDeferred,
   StepFailed,
   StepInDoubt,
   StepReconciled,
@@ -24,7 +25,10 @@ export function claimed(state: SagaState, event: SagaEvent & StepClaimed): SagaS
     roundSince: current.round === event.round ? (current.roundSince ?? event.at) : event.at,
     suspectUntil: current.round === event.round ? suspectUntil(current) : undefined,
     args: event.args ?? current.args,
+    reserved: event.reserved ?? current.reserved,
     retryAt: undefined,
+    triedSince: current.triedSince ?? event.at,
+    deferrals: 0,
     askAt: undefined,
     asks: isUnresolved(current) ? current.asks : 0,
     attempt: {
@@ -90,6 +94,7 @@ export function committed(state: SagaState, event: StepCommitted, head: Head): S
       result: event.result,
       undo: event.undo,
       cost: event.cost,
+      ...(event.overshoot === undefined ? {} : { overshoot: event.overshoot }),
       defect: event.defect,
     },
   }));
@@ -99,7 +104,7 @@ export function committed(state: SagaState, event: StepCommitted, head: Head): S
   const effect = open.steps.get(event.step)?.record.effect;
   const settled = effect === 'irreversible' ? pivotStands(open) : open;
   if (event.defect === undefined) return settled;
-  return halt(settled, head, 'step_failed', event.step, event.defect.code);
+  return halt(settled, head, 'output_refused', { step: event.step, code: event.defect.code });
 }
 
 /**
@@ -134,6 +139,7 @@ export function failed(state: SagaState, event: StepFailed, head: Head): SagaSta
       class: event.failure,
       code: event.code,
       message: event.message,
+      ...(event.reason === undefined ? {} : { reason: event.reason }),
     };
     const askAt = doubtAfter(current, event);
     if (askAt !== undefined && current.attempt !== undefined) {
@@ -156,7 +162,7 @@ export function failed(state: SagaState, event: StepFailed, head: Head): SagaSta
     !doubtful &&
     event.action === 'forward' &&
     (event.failure === 'terminal_compensate' || event.failure === 'irreversible_incident');
-  return halts ? halt(next, head, 'step_failed', event.step, event.code) : next;
+  return halts ? halt(next, head, event.reason ?? 'step_failed', event) : next;
 }
 
 /**
@@ -168,6 +174,18 @@ function doubtAfter(current: ActionState, event: StepFailed): number | undefined
   const settledAt = current.suspectUntil + SKEW_MS;
   if (event.failure === 'retryable') return event.retryAt ?? settledAt;
   return current.attempt.claimedAt < settledAt ? settledAt : undefined;
+}
+
+/** The claim was not made: it waits, in the state that it was in, and its budget's time runs. */
+export function deferred(state: SagaState, event: StepDeferred, at: number): SagaState {
+  return withAction(state, event.step, event.action, (current) => ({
+    ...current,
+    ...(isUnresolved(current)
+      ? { askAt: event.retryAt }
+      : { status: 'retrying' as const, retryAt: event.retryAt }),
+    triedSince: current.triedSince ?? at,
+    deferrals: current.deferrals + 1,
+  }));
 }
 
 export function inDoubt(state: SagaState, event: StepInDoubt, at: number): SagaState {

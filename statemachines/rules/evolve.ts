@@ -1,17 +1,18 @@
-import type { SagaEvent, SagaStarted } from './events.ts';
+import type { AdoptedStep, SagaEvent, SagaStarted } from './events.ts';
 import { FINAL_STATES, PROTOCOL } from './events.ts';
 import { decided, drive, parked, reviewOpened } from './evolve-drives.ts';
 import { halt } from './evolve-parts.ts';
 import {
   claimed,
   committed,
+  deferred,
   failed,
   inDoubt,
   late,
   reconciled,
   withoutMootReview,
 } from './evolve-steps.ts';
-import type { SagaState, StepState } from './state.ts';
+import type { Commit, SagaState, StepState } from './state.ts';
 import { freshAction } from './state.ts';
 
 /**
@@ -60,6 +61,10 @@ function started(event: SagaEvent & SagaStarted): SagaState {
       late: [],
     });
   }
+  for (const adopted of event.adopted ?? []) {
+    const step = steps.get(adopted.step);
+    if (step !== undefined) steps.set(adopted.step, adoptedStep(step, adopted, event));
+  }
   return {
     start: event,
     seq: event.seq,
@@ -80,10 +85,28 @@ function started(event: SagaEvent & SagaStarted): SagaState {
     progress: 0,
     idleDrives: 0,
     incident: undefined,
+    rerun: undefined,
     erased: false,
     unreadable:
       event.protocol === PROTOCOL ? undefined : `ledger protocol ${String(event.protocol)}`,
   };
+}
+
+function adoptedStep(step: StepState, adopted: AdoptedStep, head: SagaEvent): StepState {
+  const { result, externalIds } = adopted;
+  const commit: Commit = {
+    seq: head.seq,
+    at: head.at,
+    via: 'adopted',
+    by: head.actor,
+    attemptNonce: '',
+    result,
+    undo: null,
+    cost: undefined,
+    defect: undefined,
+  };
+  const forward = { ...step.forward, status: 'done' as const, externalIds, commit };
+  return { ...step, forward, adopted: true };
 }
 
 function applyBody(state: SagaState, event: SagaEvent): SagaState {
@@ -96,6 +119,8 @@ function applyBody(state: SagaState, event: SagaEvent): SagaState {
       return withoutMootReview(committed(state, event, event));
     case 'step_failed':
       return failed(state, event, event);
+    case 'step_deferred':
+      return deferred(state, event, event.at);
     case 'step_in_doubt':
       return inDoubt(state, event, event.at);
     case 'step_reconciled':
@@ -103,10 +128,13 @@ function applyBody(state: SagaState, event: SagaEvent): SagaState {
     case 'late_evidence':
       return late(state, event, event);
     case 'saga_halted':
-      return halt(state, event, event.reason, event.step, event.code);
+      return halt(state, event, event.reason, event);
     case 'cancel_requested':
       // What a person was asked about going forward is moot; recovery asks its own questions.
-      return { ...halt(state, event, 'cancelled'), review: undefined };
+      return {
+        ...halt(state, event, 'cancelled', { everything: event.everything }),
+        review: undefined,
+      };
     case 'recovery_planned':
       return { ...state, plan: event.plan };
     case 'drive_parked':
@@ -127,6 +155,8 @@ function applyBody(state: SagaState, event: SagaEvent): SagaState {
           steps: event.steps,
         },
       };
+    case 'rerun_claimed':
+      return { ...state, rerun: { saga: event.saga, at: event.at } };
     case 'payloads_erased':
       return { ...state, erased: true };
     case 'saga_completed':

@@ -1,9 +1,9 @@
 import { reject } from './claim.ts';
 import type { Context, Outcome, Verdict } from './commands.ts';
 import { dedupeNow, nextAskAt, settledAt } from './doubt.ts';
-import type { ExternalIds } from './events.ts';
+import type { Cost, ExternalIds } from './events.ts';
 import { append } from './stamp.ts';
-import type { ActionState, SagaState } from './state.ts';
+import type { ActionState, SagaState, StepState } from './state.ts';
 import { freshAction } from './state.ts';
 import { actionOf, isDone, isFinal, isUnresolved } from './view.ts';
 
@@ -25,43 +25,65 @@ export function outcome(state: SagaState, command: Outcome, context: Context): V
   switch (command.kind) {
     case 'commit':
       return step.resolved !== undefined && command.action === 'forward' && !isDone(action)
-        ? lateEvidence(state, command, context)
-        : commit(state, command, action, context);
+        ? lateEvidence(state, command, step, context)
+        : commit(state, command, step, action, context);
     case 'fail':
-      return fail(state, command, action, context);
+      return fail(state, command, step, action, context);
     case 'doubt':
-      return doubt(state, command, action, context);
+      return doubt(state, command, step, action, context);
     case 'reconcile':
-      return reconcile(state, command, action, context);
+      return reconcile(state, command, step, action, context);
   }
 }
 
-function commit(state: SagaState, command: Commit, action: ActionState, context: Context): Verdict {
+function commit(
+  state: SagaState,
+  command: Commit,
+  step: StepState,
+  action: ActionState,
+  context: Context,
+): Verdict {
   const { kind: _kind, ...body } = command;
   if (isDone(action)) {
     if (isSameEffect(command, action)) return { kind: 'already' };
-    return lateEvidence(state, command, context);
+    return lateEvidence(state, command, step, context);
   }
   // A final saga's step cannot be committed any more: the effect is shown, not silently added.
-  if (isFinal(state)) return lateEvidence(state, command, context);
-  return append(state, { type: 'step_committed', ...body }, context);
+  if (isFinal(state)) return lateEvidence(state, command, step, context);
+  const { effect } = step.record;
+  const overshoot = overshootOf(action, command);
+  return append(
+    state,
+    {
+      type: 'step_committed',
+      ...body,
+      effect,
+      ...(overshoot === undefined ? {} : { overshoot }),
+    },
+    context,
+  );
 }
 
-function lateEvidence(state: SagaState, command: Commit, context: Context): Verdict {
+function lateEvidence(
+  state: SagaState,
+  command: Commit,
+  step: StepState,
+  context: Context,
+): Verdict {
   // A second answer to a question is no second effect.
-  if (state.steps.get(command.step)?.record.effect === 'read_only') return { kind: 'already' };
-  const known = state.steps
-    .get(command.step)
-    ?.late.some(
-      (late) => late.action === command.action && isSameIds(late.externalIds, command.externalIds),
-    );
-  if (known === true) return { kind: 'already' };
+  const { effect } = step.record;
+  if (effect === 'read_only') return { kind: 'already' };
+  const known = step.late.some(
+    (late) => late.action === command.action && isSameIds(late.externalIds, command.externalIds),
+  );
+  if (known) return { kind: 'already' };
   return append(
     state,
     {
       type: 'late_evidence',
       step: command.step,
       action: command.action,
+      effect,
       attempt: command.attempt,
       attemptNonce: command.attemptNonce,
       externalIds: command.externalIds,
@@ -70,6 +92,20 @@ function lateEvidence(state: SagaState, command: Commit, context: Context): Verd
     },
     context,
   );
+}
+
+/** By how much a recovery cost more than the plan had set aside for it. */
+function overshootOf(action: ActionState, command: Commit): Cost | undefined {
+  const { reserved } = action;
+  const { cost } = command;
+  if (command.action === 'forward' || reserved === undefined || cost === undefined) {
+    return undefined;
+  }
+  const { currency } = cost;
+  // Nobody here knows an exchange rate: what was paid in another currency was not set aside.
+  const covered = currency === reserved.currency ? reserved.costMinor : 0;
+  const costMinor = cost.costMinor - covered;
+  return costMinor > 0 ? { costMinor, currency } : undefined;
 }
 
 /**
@@ -92,7 +128,13 @@ function isSameIds(left: ExternalIds, right: ExternalIds): boolean {
   return common.length > 0 && common.every(([name, id]) => left[name] === id);
 }
 
-function fail(state: SagaState, command: Fail, action: ActionState, context: Context): Verdict {
+function fail(
+  state: SagaState,
+  command: Fail,
+  step: StepState,
+  action: ActionState,
+  context: Context,
+): Verdict {
   if (!isCurrent(action, command.attemptNonce)) return { kind: 'already' };
   if (isFinal(state)) return { kind: 'already' };
   return append(
@@ -101,11 +143,13 @@ function fail(state: SagaState, command: Fail, action: ActionState, context: Con
       type: 'step_failed',
       step: command.step,
       action: command.action,
+      effect: step.record.effect,
       attempt: command.attempt,
       attemptNonce: command.attemptNonce,
       failure: command.failure,
       code: command.code,
       message: command.message,
+      ...(command.reason === undefined ? {} : { reason: command.reason }),
       ...(command.retryInMs === undefined
         ? {}
         : { retryAt: Math.max(context.now, state.at) + command.retryInMs }),
@@ -114,7 +158,13 @@ function fail(state: SagaState, command: Fail, action: ActionState, context: Con
   );
 }
 
-function doubt(state: SagaState, command: Doubt, action: ActionState, context: Context): Verdict {
+function doubt(
+  state: SagaState,
+  command: Doubt,
+  step: StepState,
+  action: ActionState,
+  context: Context,
+): Verdict {
   if (!isCurrent(action, command.attemptNonce) || action.status !== 'running')
     return { kind: 'already' };
   // A read, or a step somebody vouched for, may be in doubt past the end; only a commit still counts.
@@ -126,6 +176,7 @@ function doubt(state: SagaState, command: Doubt, action: ActionState, context: C
       type: 'step_in_doubt',
       step: command.step,
       action: command.action,
+      effect: step.record.effect,
       attempt: command.attempt,
       attemptNonce: command.attemptNonce,
       code: command.code,
@@ -139,6 +190,7 @@ function doubt(state: SagaState, command: Doubt, action: ActionState, context: C
 function reconcile(
   state: SagaState,
   command: Reconcile,
+  step: StepState,
   action: ActionState,
   context: Context,
 ): Verdict {
@@ -154,6 +206,7 @@ function reconcile(
       type: 'step_reconciled',
       step: command.step,
       action: command.action,
+      effect: step.record.effect,
       attempt: command.attempt,
       attemptNonce: command.attemptNonce,
       answer,

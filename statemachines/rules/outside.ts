@@ -1,4 +1,5 @@
 import { DEFAULT_REVIEW_MS } from '../language/defaults.ts';
+import { checkpointOf, keptSteps } from './checkpoint.ts';
 import { reject } from './claim.ts';
 import type { Command, Context, ReviewDecision, Verdict } from './commands.ts';
 import { settledAt } from './doubt.ts';
@@ -37,7 +38,8 @@ export function grant(state: SagaState, command: Of<'grant'>, context: Context):
 
 /** Asks for recovery. Refused once the pivot has committed, or at the end. */
 export function cancel(state: SagaState, command: Of<'cancel'>, context: Context): Verdict {
-  if (state.halt?.reason === 'cancelled') return { kind: 'already' };
+  const asksMore = command.everything === true && state.halt?.everything !== true;
+  if (state.halt?.reason === 'cancelled' && !asksMore) return { kind: 'already' };
   if (isFinal(state))
     return conflict(`the saga is ${state.status}; what is final is not cancelled`);
   if (pivotCommitted(state)) {
@@ -46,7 +48,16 @@ export function cancel(state: SagaState, command: Of<'cancel'>, context: Context
   if (state.halt !== undefined) {
     return conflict('recovery is under way already, and recovery is never cancelled');
   }
-  return append(state, { type: 'cancel_requested', reason: command.reason }, context);
+  const { reason, everything } = command;
+  return append(
+    state,
+    {
+      type: 'cancel_requested',
+      reason,
+      ...(everything === undefined ? {} : { everything }),
+    },
+    context,
+  );
 }
 
 /** Starts the next drive; on a saga under review it gives what failed a fresh budget. */
@@ -184,6 +195,9 @@ function resolveProblem(state: SagaState, decision: ReviewDecision): string | un
   if (state.halt === undefined)
     return `nothing is being recovered, so "${step.record.name}" cannot be resolved`;
   if (isRecovered(step)) return `nothing of "${step.record.name}" stands`;
+  if (keptSteps(state).has(step.record.name)) {
+    return `"${step.record.name}" stays: checkpoint "${checkpointOf(state)}" keeps it`;
+  }
   const pivot = pivotInDoubt(state);
   return pivot === undefined || pivot === step
     ? undefined

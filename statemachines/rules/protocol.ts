@@ -21,6 +21,11 @@ export const MAX_IDLE_PAUSE_MS = 900_000;
  * until it is done, with growing pauses, before a person is asked.
  */
 export const AFTER_PIVOT_ATTEMPTS = 50;
+/** And for so long, at least. */
+export const AFTER_PIVOT_FOR_MS = 86_400_000;
+
+/** How long a saga that was asked to go on with another one's work has until its first event stands. */
+export const RERUN_LEASE_MS = 30_000;
 
 /** Drives in a row that moved nothing before a person is asked. */
 export const MAX_IDLE_DRIVES = 8;

@@ -1,5 +1,5 @@
 import type { Rejection } from './commands.ts';
-import type { RecoveryEntry } from './events.ts';
+import type { Cost, RecoveryEntry } from './events.ts';
 import type { SagaState, StepState } from './state.ts';
 import { hasEffect, isRecovered, isUnresolved, needsHand, pivotInDoubt } from './view.ts';
 
@@ -31,16 +31,37 @@ export function turn(state: SagaState, entry: RecoveryEntry): Rejection | undefi
 
 /** The plan costs more than recovery may spend without a person's word. Without a ceiling it may spend what it must. */
 export function needsApproval(state: SagaState): boolean {
-  const { plan, approval } = state;
+  const { plan } = state;
   if (plan === undefined || plan.estimateMinor === 0) return false;
   if (owedMinor(state) === 0) return false;
+  const allowed = allowedMinor(state);
+  return allowed !== undefined && recoveryCostMinor(state) > allowed;
+}
+
+/** What this recovery may cost in all, by its ceiling or a person's approval. Absent: what it must. */
+export function allowedMinor(state: SagaState): number | undefined {
+  const { plan, approval } = state;
   const { ceiling } = state.start;
-  if (ceiling === undefined) return false;
-  const allowed = Math.max(
-    ceiling.currency === plan.currency ? ceiling.costMinor : 0,
+  if (ceiling === undefined || plan === undefined) return undefined;
+  const currency = plan.currency ?? ceiling.currency;
+  return Math.max(
+    ceiling.currency === currency ? ceiling.costMinor : 0,
     approval?.planHash === plan.hash ? approval.maxCost.costMinor : 0,
   );
-  return recoveryCostMinor(state) > allowed;
+}
+
+/** What the plan sets aside for one recovery, and the most it may cost without touching the others' share. */
+export function budgetFor(
+  state: SagaState,
+  step: string,
+): { readonly reserved?: Cost; readonly costLimit?: Cost } {
+  const reserved = state.plan?.entries.find((entry) => entry.step === step)?.estimate;
+  if (reserved === undefined) return {};
+  const allowed = allowedMinor(state);
+  if (allowed === undefined) return { reserved };
+  const others = owedMinor(state) - reserved.costMinor;
+  const costMinor = Math.max(0, allowed - spentOnRecovery(state) - others);
+  return { reserved, costLimit: { costMinor, currency: reserved.currency } };
 }
 
 /** What recovery has spent, and the estimates of what it still owes. */
@@ -48,7 +69,8 @@ export function recoveryCostMinor(state: SagaState): number {
   return spentOnRecovery(state) + owedMinor(state);
 }
 
-function owedMinor(state: SagaState): number {
+/** The estimates of what this recovery still owes. */
+export function owedMinor(state: SagaState): number {
   return (state.plan?.entries ?? []).reduce((sum, entry) => {
     const step = state.steps.get(entry.step);
     const open = step !== undefined && !isRecovered(step);

@@ -1,24 +1,18 @@
 import type { CallPolicy } from '../language/effects.ts';
 import type { SagaPlan } from '../plan/plan.ts';
+import { checkpointOf } from './checkpoint.ts';
 import { driftOf } from './claim.ts';
 import type { Command, Context, Draft, Verdict } from './commands.ts';
 import { doubtPath } from './doubt.ts';
-import {
-  again,
-  hasNoTryLeft,
-  lateIncident,
-  openReview,
-  ownsDrive,
-  park,
-  unaskable,
-} from './drive.ts';
+import { again, lateIncident, noTryLeft, openReview, ownsDrive, park, unaskable } from './drive.ts';
 import type { RecoveryEntry, ReviewReason } from './events.ts';
-import { needsApproval, turn } from './recovery-gate.ts';
-import { planIsShort, planRecovery } from './recovery-plan.ts';
+import { needsApproval, recoveryCostMinor, spentOnRecovery, turn } from './recovery-gate.ts';
+import { planIsPartlyDone, planIsShort, planRecovery } from './recovery-plan.ts';
 import { append } from './stamp.ts';
 import type { ActionState, SagaState, StepState } from './state.ts';
 import {
   failedIrreversibly,
+  isDeferred,
   isFinal,
   isInDoubt,
   isLive,
@@ -73,7 +67,11 @@ function close(state: SagaState, context: Context): Verdict {
   if (extra.length > 0) return append(state, lateIncident(extra), context);
   const broken = stepsInOrder(state).filter(failedIrreversibly);
   if (broken.length > 0) return append(state, irreversibleIncident(broken), context);
-  if (!pivotCommitted(state)) return append(state, { type: 'saga_compensated' }, context);
+  if (!pivotCommitted(state)) {
+    const checkpoint = checkpointOf(state);
+    const kept = checkpoint === undefined ? {} : { checkpoint };
+    return append(state, { type: 'saga_compensated', ...kept }, context);
+  }
   const pivots = stepsInOrder(state).filter(
     (step) => step.record.effect === 'irreversible' && step.forward.status === 'done',
   );
@@ -115,7 +113,12 @@ function waitOrReview(
   if (views.some((view) => view.kind === 'live')) return park(state, 'lease', context);
   if (views.some((view) => view.kind === 'runnable')) return again(state, plan.reviewMs, context);
   if (views.some((view) => view.kind === 'waiting')) return park(state, 'provider', context);
-  if (views.some((view) => view.kind === 'pausing')) return park(state, 'backoff', context);
+  const pausing = views.find((view) => view.kind === 'pausing');
+  if (pausing !== undefined) {
+    const { recovery } = pausing.step;
+    const reason = recovery !== undefined && isDeferred(recovery) ? 'breaker' : 'backoff';
+    return park(state, reason, context);
+  }
   const stuck = views.filter((view) => view.kind === 'stuck');
   const doubtful = stuck.some((view) => isInDoubt(view.step));
   if (needsApproval(state) && !doubtful) return costReview(state, plan, context);
@@ -151,7 +154,7 @@ function viewEntry(state: SagaState, plan: SagaPlan, entry: RecoveryEntry, now: 
     return [{ kind: needsApproval(state) ? 'blocked' : 'runnable', step }];
   }
   const call = planned.recovery?.call;
-  if (recovery.status === 'failed' || hasNoTryLeft(recovery, call))
+  if (recovery.status === 'failed' || noTryLeft(recovery, call, now) !== undefined)
     return [failedForGood(step, recovery)];
   if (isUnresolved(recovery) && call !== undefined) {
     return [unresolved(step, recovery, call, now, true)];
@@ -219,8 +222,9 @@ function person(step: StepState): View {
 
 function failedForGood(step: StepState, recovery: ActionState): View {
   const { failure } = recovery;
-  const cause =
+  const told =
     failure === undefined ? 'its tries are spent' : `${failure.code}: ${failure.message}`;
+  const cause = isDeferred(recovery) ? "its tool's breaker let nothing through" : told;
   return {
     kind: 'stuck',
     step,
@@ -229,13 +233,19 @@ function failedForGood(step: StepState, recovery: ActionState): View {
   };
 }
 
+/** What is left is planned by itself first, so that the approval is bound to it and to nothing done before. */
 function costReview(state: SagaState, plan: SagaPlan, context: Context): Verdict {
+  if (planIsPartlyDone(state)) {
+    return append(state, { type: 'recovery_planned', plan: planRecovery(state, plan) }, context);
+  }
   const entries = state.plan?.entries ?? [];
   const steps = entries.flatMap((entry) => {
     const step = state.steps.get(entry.step);
     return step !== undefined && entry.estimate !== undefined && !isRecovered(step) ? [step] : [];
   });
-  const cost = `${state.plan?.estimateMinor ?? 0} ${state.plan?.currency ?? ''} (minor units)`;
+  const spent = spentOnRecovery(state);
+  const all = `${recoveryCostMinor(state)} ${state.plan?.currency ?? ''} (minor units)`;
+  const cost = spent === 0 ? all : `${all} in all, of which ${spent} are spent`;
   const why = `recovery would cost up to ${cost}, more than it may spend by itself: approve the plan by its hash with a maximum cost, or resolve the steps by hand`;
   return openReview(state, plan.reviewMs, 'cost_ceiling', steps, why, context);
 }

@@ -1,5 +1,13 @@
 import type { EffectClass } from '../language/effects.ts';
-import type { Cost, ExternalIds } from './events.ts';
+import { checkpointOf, keptSteps } from './checkpoint.ts';
+import {
+  type Cost,
+  type ExternalIds,
+  type HaltReason,
+  SPENT_REASONS,
+  type SpentReason,
+} from './events.ts';
+import { type RecoveryCost, recoveryCostOf } from './recovery-cost.ts';
 import type { SagaState, StepState } from './state.ts';
 import {
   failedIrreversibly,
@@ -10,6 +18,7 @@ import {
   pivotCommitted,
   recoveryStatus,
   stepsInOrder,
+  undoSkipped,
 } from './view.ts';
 
 /** What became of one step's effect, in one word. */
@@ -17,6 +26,8 @@ export const STANDINGS = [
   /** Read only, or never took effect. */
   'nothing',
   'stands',
+  /** It stays as meant: recovery went back to a checkpoint behind it. */
+  'kept',
   'reversed',
   'superseded',
   'resolved',
@@ -35,8 +46,13 @@ export interface StepStanding {
   readonly standing: Standing;
   /** For a person, in words that match the business state. */
   readonly words: string;
+  /** Of the effect, and of what undid or contained it; the effect's own where both have one name. */
   readonly externalIds: ExternalIds;
+  /** Of what undid or contained it alone. */
+  readonly recoveryIds?: ExternalIds;
   readonly cost?: Cost;
+  /** By how much its recovery cost more than was set aside for it. */
+  readonly overshoot?: Cost;
   readonly by?: string;
   readonly evidence?: string;
   /** Effects beside the recorded one, each by its external ids. */
@@ -53,13 +69,18 @@ export interface StandingReport {
   /** The head this report was folded from. */
   readonly seq: number;
   readonly at: number;
-  /** True only if no effect stands, is in doubt or awaited. */
+  /** Recovery goes, or went, back to it: the steps up to it keep what they did. */
+  readonly checkpoint?: string;
+  readonly recoveryCost?: RecoveryCost;
+  /** True only if no effect stands, is kept, is in doubt or awaited. */
   readonly clear: boolean;
   readonly summary: string;
   readonly steps: readonly StepStanding[];
 }
 
 export function standingReport(state: SagaState): StandingReport {
+  const checkpoint = checkpointOf(state);
+  const recoveryCost = recoveryCostOf(state);
   const steps = stepsInOrder(state).map((step) => standingOf(state, step));
   const clear = steps.every(
     (step) =>
@@ -74,6 +95,8 @@ export function standingReport(state: SagaState): StandingReport {
     state: state.status,
     seq: state.seq,
     at: state.at,
+    ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...(recoveryCost === undefined ? {} : { recoveryCost }),
     clear,
     summary: summarise(state, steps),
     steps,
@@ -84,14 +107,18 @@ function standingOf(state: SagaState, step: StepState): StepStanding {
   const { record, forward, recovery, resolved } = step;
   const { standing, words } = verdict(state, step);
   const cost = recovery?.commit?.cost ?? forward.commit?.cost;
+  const overshoot = recovery?.commit?.overshoot;
+  const recoveryIds = recovery?.externalIds ?? {};
   return {
     step: record.name,
     tool: record.tool,
     effect: record.effect,
     standing,
     words,
-    externalIds: { ...forward.externalIds, ...recovery?.externalIds },
+    externalIds: { ...recoveryIds, ...forward.externalIds },
+    ...(Object.keys(recoveryIds).length === 0 ? {} : { recoveryIds }),
     ...(cost === undefined ? {} : { cost }),
+    ...(overshoot === undefined ? {} : { overshoot }),
     ...(resolved === undefined ? {} : { by: resolved.by, evidence: resolved.evidence }),
     extra: step.late.map((late) => late.externalIds),
   };
@@ -113,25 +140,52 @@ function verdict(state: SagaState, step: StepState): { standing: Standing; words
     const words = `failed past the point of no return: ${forward.failure?.code ?? 'unknown'}`;
     return { standing: 'irreversible', words };
   }
-  if (!isDone(forward)) return { standing: 'nothing', words: notDone(step) };
+  if (!isDone(forward)) return { standing: 'nothing', words: notDone(state, step) };
   if (record.effect === 'irreversible') {
     const contained = recoveryStatus(step) === 'done' && step.recovery?.attempts !== 0;
     const words = contained ? 'cannot be undone; contained' : 'done, and cannot be undone';
     return { standing: 'irreversible', words };
   }
+  if (keptSteps(state).has(record.name)) {
+    return { standing: 'kept', words: `stays: checkpoint "${checkpointOf(state)}" keeps it` };
+  }
   return recovered(state, step);
 }
 
-function notDone(step: StepState): string {
+/** Which budget ended it, where one did. */
+const SPENT: Readonly<Record<SpentReason, string>> = {
+  attempts_spent: 'no tries were left',
+  time_spent: 'no time was left',
+  cost_spent: 'it would have cost too much',
+  breaker_open: "its tool's breaker let nothing through",
+};
+
+function spentOn(state: SagaState, { record }: StepState): string {
+  const { halt } = state;
+  if (halt === undefined || halt.step !== record.name || !isSpent(halt.reason)) return '';
+  return `: ${SPENT[halt.reason]}${halt.budget === undefined ? '' : ' for the saga'}`;
+}
+
+function isSpent(reason: HaltReason): reason is SpentReason {
+  return SPENT_REASONS.some((each) => each === reason);
+}
+
+function notDone(state: SagaState, step: StepState): string {
   const { forward } = step;
   if (forward.failure?.class === 'terminal_hold') return `held: ${forward.failure.code}`;
   if (forward.status === 'failed') return `refused: ${forward.failure?.code ?? 'unknown'}`;
-  return forward.attempts === 0 ? 'never attempted' : 'never took effect';
+  const what = forward.attempts === 0 ? 'never attempted' : 'never took effect';
+  return `${what}${spentOn(state, step)}`;
 }
 
 function recovered(state: SagaState, step: StepState): { standing: Standing; words: string } {
   const { effect } = step.record;
   const status = recoveryStatus(step);
+  const skipped = undoSkipped(step);
+  const undoing = state.halt !== undefined && !pivotCommitted(state);
+  if (skipped !== undefined && undoing && status === 'not_required') {
+    return { standing: 'nothing', words: `nothing to undo: ${skipped}` };
+  }
   switch (status) {
     case 'done':
       return {
@@ -155,7 +209,11 @@ function recovered(state: SagaState, step: StepState): { standing: Standing; wor
 }
 
 function stands(state: SagaState, step: StepState): string {
-  if (state.halt === undefined) return state.status === 'completed' ? 'done, as meant' : 'done';
+  if (state.halt === undefined) {
+    if (step.adopted === true)
+      return `done by saga ${state.start.previous}, whose checkpoint kept it`;
+    return state.status === 'completed' ? 'done, as meant' : 'done';
+  }
   if (pivotCommitted(state)) return 'stays, since the irreversible step has committed';
   const entry = state.plan?.entries.find((candidate) => candidate.step === step.record.name);
   if (entry?.action === 'person') return 'still stands: a person must undo it';
@@ -177,12 +235,17 @@ function summarise(state: SagaState, steps: readonly StepStanding[]): string {
   say('irreversible', 'cannot be undone');
   say('in_doubt', 'in doubt');
   say('awaiting', 'awaited');
+  say('kept', 'kept');
   say('reversed', 'undone', undone);
   say('reversed', 'countered', countered);
   say('superseded', 'superseded');
   say('resolved', 'resolved by a person');
   const extra = steps.filter((step) => step.extra.length > 0).map((step) => step.step);
   if (extra.length > 0) parts.push(`a second effect: ${extra.join(', ')}`);
+  const over = steps.filter((step) => step.overshoot !== undefined).map((step) => step.step);
+  if (over.length > 0) parts.push(`undone at a higher cost than planned: ${over.join(', ')}`);
   const what = parts.length === 0 ? 'no effect stands' : parts.join('; ');
-  return `${state.status}: ${what}`;
+  const checkpoint = state.status === 'compensated' ? checkpointOf(state) : undefined;
+  const end = checkpoint === undefined ? '' : ` to checkpoint ${checkpoint}`;
+  return `${state.status}${end}: ${what}`;
 }

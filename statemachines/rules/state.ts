@@ -4,6 +4,7 @@ import type {
   DriveState,
   ExternalIds,
   FailureClass,
+  FailureReason,
   HaltReason,
   ParkReason,
   RecoveryAction,
@@ -42,6 +43,8 @@ export interface SagaState {
   /** Drives in a row that moved nothing. */
   readonly idleDrives: number;
   readonly incident: Incident | undefined;
+  /** The saga that goes on with this one's work, and since when it may begin. */
+  readonly rerun: { readonly saga: string; readonly at: number } | undefined;
   readonly erased: boolean;
   /** Set when an event of an unknown type was met: nothing may be claimed any more. */
   readonly unreadable: string | undefined;
@@ -51,10 +54,14 @@ export interface Halt {
   readonly seq: number;
   readonly at: number;
   readonly reason: HaltReason;
+  /** Whose budget is spent. Absent: the step's own, or no budget's. */
+  readonly budget?: 'saga';
   readonly step?: string;
   readonly code?: string;
   /** The pivot had committed: the failure is contained, not undone. */
   readonly afterPivot: boolean;
+  /** Somebody asked for everything to be undone: no checkpoint is kept. */
+  readonly everything?: true;
 }
 
 export interface Review {
@@ -89,6 +96,8 @@ export interface StepState {
     | undefined;
   /** Effects beside the recorded one. */
   readonly late: readonly LateEffect[];
+  /** Done by the saga before, whose checkpoint kept it: this saga never undoes it. */
+  readonly adopted?: true;
 }
 
 export interface LateEffect {
@@ -131,7 +140,13 @@ export interface ActionState {
    */
   readonly suspectUntil: number | undefined;
   readonly args: Stored | undefined;
+  /** What the plan set aside for it when it was claimed. */
+  readonly reserved: Cost | undefined;
   readonly retryAt: number | undefined;
+  /** Since when the present budget's time runs: its first claim, or the first that a breaker refused. */
+  readonly triedSince: number | undefined;
+  /** Claims in a row that were not made, since the tool's breaker was open. */
+  readonly deferrals: number;
   readonly askAt: number | undefined;
   readonly asks: number;
   /** Since when the provider has given no answer one can act on. */
@@ -158,12 +173,13 @@ export interface Attempt {
 export interface Commit {
   readonly seq: number;
   readonly at: number;
-  readonly via: StepCommitted['via'];
+  readonly via: StepCommitted['via'] | 'adopted';
   readonly by: string;
   readonly attemptNonce: string;
   readonly result: Stored | null;
   readonly undo: StepCommitted['undo'];
   readonly cost: Cost | undefined;
+  readonly overshoot?: Cost;
   readonly defect: StepCommitted['defect'];
 }
 
@@ -173,6 +189,7 @@ export interface Failure {
   readonly class: FailureClass;
   readonly code: string;
   readonly message: string;
+  readonly reason?: FailureReason;
 }
 
 export function freshAction<A extends Action>(action: A): ActionState & { readonly action: A } {
@@ -186,7 +203,10 @@ export function freshAction<A extends Action>(action: A): ActionState & { readon
     roundSince: undefined,
     suspectUntil: undefined,
     args: undefined,
+    reserved: undefined,
     retryAt: undefined,
+    triedSince: undefined,
+    deferrals: 0,
     askAt: undefined,
     asks: 0,
     unsettledSince: undefined,

@@ -30,6 +30,11 @@ export function isLive(action: ActionState, now: number): boolean {
   );
 }
 
+/** It waits for its tool's breaker. */
+export function isDeferred(action: ActionState): boolean {
+  return action.deferrals > 0;
+}
+
 /** The call may have happened and nothing says whether it did. */
 export function isUnresolved(action: ActionState): boolean {
   return action.status === 'running' || action.status === 'waiting' || action.status === 'in_doubt';
@@ -99,6 +104,12 @@ export type RecoveryStatus =
   | 'resolved'
   | 'failed';
 
+/** Why its contract says that nothing of its effect is to be undone, if it does. */
+export function undoSkipped(step: StepState): string | undefined {
+  const undo = step.forward.commit?.undo;
+  return undo?.kind === 'skipped' ? undo.why : undefined;
+}
+
 /** Where a step's recovery stands (design: states of compensation). */
 export function recoveryStatus(step: StepState): RecoveryStatus {
   if (step.record.effect === 'read_only') return 'not_required';
@@ -108,7 +119,7 @@ export function recoveryStatus(step: StepState): RecoveryStatus {
     if (recovery.status === 'done') return recovery.action === 'supersede' ? 'superseded' : 'done';
     return recovery.status;
   }
-  return hasEffect(step) ? 'pending' : 'not_required';
+  return hasEffect(step) && undoSkipped(step) === undefined ? 'pending' : 'not_required';
 }
 
 /** Nothing more is owed for this plan entry. */

@@ -13,14 +13,18 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** A partner process in a folder of its own, and short ways to talk to it. */
-export interface Bench {
-  readonly partners: Partners;
-  readonly dataDir: string;
+/** Short ways to talk to a partner service. */
+export interface PartnerCalls {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   get(path: string): Promise<Answer>;
   fault(request: FaultRequest): Promise<Answer>;
   records(system: SystemName, orderId?: string): Promise<SystemRecords>;
+}
+
+/** A partner process in a folder of its own. */
+export interface Bench extends PartnerCalls {
+  readonly partners: Partners;
+  readonly dataDir: string;
   /** Resolves when no call is open any more, late commits included. */
   quiet(): Promise<void>;
   stop(): Promise<void>;
@@ -31,9 +35,11 @@ export function folder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-export async function startBench(): Promise<Bench> {
-  const { path, remove } = folder();
-  const partners = await startPartners({ dataDir: path });
+/** Calls to the partner service at that address, or by that way of sending. */
+export function callsTo(
+  url: string,
+  send: (url: string, init?: RequestInit) => Promise<Response> = fetch,
+): PartnerCalls {
   const answered = async (response: Response): Promise<Answer> => {
     const text = await response.text();
     return {
@@ -42,29 +48,39 @@ export async function startBench(): Promise<Bench> {
       body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
     };
   };
-  const bench: Bench = {
-    partners,
-    dataDir: path,
+  const calls: PartnerCalls = {
     post: async (at, body, headers = {}) =>
       answered(
-        await fetch(partners.url + at, {
+        await send(url + at, {
           method: 'POST',
           headers: { 'content-type': 'application/json', ...headers },
           body: typeof body === 'string' ? body : JSON.stringify(body),
         }),
       ),
-    get: async (at) => answered(await fetch(partners.url + at)),
+    get: async (at) => answered(await send(url + at)),
     fault: async (request) => {
-      const answer = await bench.post('/faults', request);
+      const answer = await calls.post('/faults', request);
       if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
       return answer;
     },
     records: async (system, orderId) => {
       const query = orderId === undefined ? '' : `?orderId=${orderId}`;
-      return (await bench.get(`/${system}/records${query}`)).body as unknown as SystemRecords;
+      return (await calls.get(`/${system}/records${query}`)).body as unknown as SystemRecords;
     },
+  };
+  return calls;
+}
+
+export async function startBench(): Promise<Bench> {
+  const { path, remove } = folder();
+  const partners = await startPartners({ dataDir: path });
+  const calls = callsTo(partners.url);
+  return {
+    ...calls,
+    partners,
+    dataDir: path,
     quiet: async () => {
-      while ((await bench.get('/health')).body.openCalls !== 0) {
+      while ((await calls.get('/health')).body.openCalls !== 0) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
@@ -73,7 +89,6 @@ export async function startBench(): Promise<Bench> {
       remove();
     },
   };
-  return bench;
 }
 
 let calls = 0;

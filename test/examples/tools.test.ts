@@ -125,6 +125,8 @@ describe('what each answer of a partner means', () => {
   it.each([
     [500, '{}', 'ambiguous'],
     [502, '<html>', 'ambiguous'],
+    // A partner's own 503 says that it did nothing; a gateway's, that it heard nothing in time.
+    [503, '{"message":"Service Unavailable"}', 'ambiguous'],
     [504, '', 'ambiguous'],
     [201, '<html>', 'ambiguous'],
     [401, '{}', 'terminal_hold'],

@@ -3,6 +3,7 @@ import {
   type AnyTool,
   defineSagaFromSteps,
   defineTool,
+  type RecoverySpec,
   type SagaEvent,
 } from 'counterstep';
 import { z } from 'zod';
@@ -12,10 +13,12 @@ import {
   type Call,
   type ImplementedTool,
   implementTool,
+  type Question,
 } from '../../lambdas/tool/implementation.ts';
+import type { PolicySpec } from '../../lambdas/tool/policy.ts';
 import type { Dedupe } from '../../statemachines/language/effects.ts';
-import { check } from '../support/checker.ts';
-import { VirtualTime } from '../support/virtual-clock.ts';
+import { check } from '../../testing/checker/check.ts';
+import { VirtualTime } from '../../testing/virtual-time.ts';
 import { VirtualPlane, type VirtualPlaneOptions } from '../support/virtual-plane.ts';
 
 /** One step of a saga under test, at a provider that counts what it is asked to do. */
@@ -35,6 +38,15 @@ export interface FieldStep {
    * commits and answers.
    */
   readonly behave?: (call: Call, commit: () => { id: string }, nth: number) => unknown;
+  /** Default `reversible`. */
+  readonly effect?: 'reversible' | 'compensable' | 'irreversible';
+  /** Makes the nth undo go wrong, or take its time, around `done`. Without it every undo is done. */
+  readonly undo?: (call: Call, done: () => void, nth: number) => unknown;
+  /** The undo's arguments, where they are not just the id. */
+  readonly undoFrom?: () => unknown;
+  /** Answers the nth question "what became of it?" in the provider's place. */
+  readonly answer?: (question: Question<unknown>, nth: number) => Answer<unknown> | undefined;
+  readonly policy?: PolicySpec<unknown>;
 }
 
 const io = z.object({ id: z.string() });
@@ -43,6 +55,8 @@ export interface Provider {
   readonly calls: Call[];
   readonly effects: { readonly id: string; readonly key: string; readonly correlationId: string }[];
   readonly undone: string[];
+  /** Undo calls, whatever came of them. */
+  readonly undos: Call[];
   /** Questions "what became of it?". */
   asked: number;
 }
@@ -57,14 +71,17 @@ export class FieldBench {
 
   constructor(
     steps: readonly FieldStep[],
-    options: Pick<VirtualPlaneOptions, 'onStoreCall'> & { readonly deadlineMs?: number } = {},
+    options: Pick<VirtualPlaneOptions, 'onStoreCall'> & {
+      readonly deadlineMs?: number;
+      readonly recovery?: RecoverySpec<string>;
+    } = {},
   ) {
     const contracts = new Map<string, AnyTool>();
     for (const step of steps) {
       if (step.toolOf !== undefined) continue;
       const tool = contractOf(step);
       contracts.set(step.name, tool);
-      const provider: Provider = { calls: [], effects: [], undone: [], asked: 0 };
+      const provider: Provider = { calls: [], effects: [], undone: [], undos: [], asked: 0 };
       this.providers.set(step.name, provider);
       this.tools.push(toolOf(tool, step, provider));
     }
@@ -74,6 +91,7 @@ export class FieldBench {
         version: '1',
         input: z.object({}),
         ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+        ...(options.recovery === undefined ? {} : { recovery: options.recovery }),
       },
       steps.map((step) => ({
         name: step.name,
@@ -172,16 +190,18 @@ function contractOf(step: FieldStep): AnyTool {
     input: io,
     output: z.looseObject({ id: z.string() }),
     externalIds: ({ output }: { output: { id: string } }) => ({ effect: output.id }),
-    reconcile: step.dedupe === 'lookup',
+    reconcile: step.dedupe === 'lookup' || step.answer !== undefined,
     forward: call,
   };
   if (step.reads) return defineTool({ ...common, effect: 'read_only' });
+  if (step.effect === 'irreversible') return defineTool({ ...common, effect: 'irreversible' });
   const compensate = {
     ...call,
     input: io,
-    from: ({ output }: { output: { id: string } }) => ({ id: output.id }),
+    from: ({ output }: { output: { id: string } }) =>
+      (step.undoFrom?.() as undefined) ?? { id: output.id },
   };
-  return defineTool({ ...common, effect: 'reversible', compensate });
+  return defineTool({ ...common, effect: step.effect ?? 'reversible', compensate });
 }
 
 function toolOf(contract: AnyTool, step: FieldStep, provider: Provider): ImplementedTool {
@@ -196,18 +216,34 @@ function toolOf(contract: AnyTool, step: FieldStep, provider: Provider): Impleme
     provider.effects.push({ id, key: call.idempotencyKey, correlationId: call.correlationId });
     return { id };
   };
+  const undoneBy = new Set<string>();
   const erased = {
     forward: (_args: unknown, call: Call) => {
       provider.calls.push(call);
       const once = (): { id: string } => commit(call);
       return step.behave?.(call, once, provider.calls.length) ?? once();
     },
-    compensate: (args: { id: string }) => {
-      if (!provider.undone.includes(args.id)) provider.undone.push(args.id);
-    },
-    reconcile: (question: { action: string; correlationId: string }): Answer<unknown> => {
+    ...(step.effect === 'irreversible'
+      ? {}
+      : {
+          compensate: (args: { id: string }, call: Call) => {
+            provider.undos.push(call);
+            const done = (): void => {
+              if (!provider.undone.includes(args.id)) provider.undone.push(args.id);
+              undoneBy.add(call.correlationId);
+            };
+            if (step.undo === undefined) return done();
+            return step.undo(call, done, provider.undos.length);
+          },
+        }),
+    ...step.policy,
+    reconcile: (question: Question<unknown>): Answer<unknown> => {
       provider.asked += 1;
-      if (question.action !== 'forward') return absent();
+      const given = step.answer?.(question, provider.asked);
+      if (given !== undefined) return given;
+      if (question.action !== 'forward') {
+        return undoneBy.has(question.correlationId) ? committed(undefined) : absent();
+      }
       const found = provider.effects.find((each) => each.correlationId === question.correlationId);
       return found === undefined ? absent() : committed({ id: found.id });
     },

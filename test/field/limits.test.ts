@@ -9,7 +9,7 @@ import { dynamoRegistry } from '../../lambdas/stores/dynamodb/registry.ts';
 import { ToolRuntime } from '../../lambdas/tool/runtime.ts';
 import { sagaIdOf } from '../../statemachines/rules/keys.ts';
 import { deployed, ofType } from '../infra/synth.ts';
-import { VirtualTime } from '../support/virtual-clock.ts';
+import { VirtualTime } from '../../testing/virtual-time.ts';
 import { VirtualPlane } from '../support/virtual-plane.ts';
 
 afterEach(() => vi.restoreAllMocks());

@@ -7,7 +7,7 @@ import { post } from '../../examples/http.ts';
 import { pending } from '../../lambdas/tool/answers.ts';
 import { refused } from '../../lambdas/tool/failures.ts';
 import { type Call, implementTool } from '../../lambdas/tool/implementation.ts';
-import { never, VirtualTime } from '../support/virtual-clock.ts';
+import { never, VirtualTime } from '../../testing/virtual-time.ts';
 import { VirtualPlane } from '../support/virtual-plane.ts';
 import { FieldBench, typesOf } from './bench.ts';
 
@@ -26,7 +26,12 @@ function behindHttp(answers: readonly (readonly [status: number, body: object])[
           const [status, body] = next ?? [201, commit()];
           return new Response(JSON.stringify(body), { status });
         });
-        const { body } = await post<{ id: string }>('http://partner.example/two', {}, call);
+        const { body } = await post<{ id: string }>(
+          { partnersUrl: 'http://partner.example' },
+          '/two',
+          {},
+          call,
+        );
         return body;
       },
     },

@@ -14,6 +14,8 @@ const KINDS = {
   'tenant/security': 7,
   monitoring: 6,
   'emulator fidelity': 10,
+  'compensation order': 11,
+  'partial failure': 9,
 };
 
 const ID = /^[a-z]{2}-\d{2}\b/;
@@ -48,7 +50,8 @@ function idsIn(path: string): string[] {
 
 const page = textOf(PAGE);
 const rows = rowsOf(page);
-const tests = allFiles().filter((path) => path.endsWith('.test.ts'));
+// Tests that are run on each type of machine stand in `-tests.ts`, and are called from a `.test.ts`.
+const tests = allFiles().filter((path) => /\.test\.ts$|^test\/e2e\/.*-tests\.ts$/.test(path));
 const titles = new Map(tests.map((path) => [path, new Set(idsIn(path))]));
 
 test('every case has one line', () => {

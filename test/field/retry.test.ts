@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ambiguous } from '../../lambdas/tool/failures.ts';
-import { never } from '../support/virtual-clock.ts';
+import { never } from '../../testing/virtual-time.ts';
 import { FieldBench, typesOf } from './bench.ts';
 
 describe('a killed attempt', () => {

@@ -6,7 +6,7 @@ import { openServer, problemOf, type Server } from '../api/server.ts';
 import { everyone, Live } from '../service/live.ts';
 import { orderInput } from '../service/sagas.ts';
 import { ada, EMPTY, HandClock, stranger, World, type WorldOptions } from '../service/world.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
+import { faultyStores } from '../../testing/faulty-stores.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -394,6 +394,8 @@ function recording(asked: string[]): NonNullable<WorldOptions['around']> {
     ledger: noted('ledger', stores.ledger),
     payloads: noted('payloads', stores.payloads),
     registry: noted('registry', stores.registry),
+    budgets: noted('budgets', stores.budgets),
+    breakers: noted('breakers', stores.breakers),
   });
 }
 

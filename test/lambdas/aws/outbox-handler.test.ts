@@ -106,6 +106,14 @@ describe('a function that cannot work says so', () => {
     expect(() => outboxHandler()).toThrow(missing);
   });
 
+  test('when it is to publish what there is not', () => {
+    for (const name of ['LEDGER_TABLE', 'PAYLOAD_TABLE', 'COORDINATION_TABLE', 'EVENT_BUS']) {
+      vi.stubEnv(`COUNTERSTEP_${name}`, 'name');
+    }
+    vi.stubEnv('COUNTERSTEP_EVENTS', 'completed,done');
+    expect(() => outboxHandler()).toThrow('there is no event "done"');
+  });
+
   test('when it is called with something else than a batch', async () => {
     await expect(handler({} as never, context)).rejects.toThrow(/stream of the ledger table/);
   });

@@ -5,8 +5,8 @@ import { committed, pending } from '../../../lambdas/tool/answers.ts';
 import { refused, retryable } from '../../../lambdas/tool/failures.ts';
 import { implementTool } from '../../../lambdas/tool/implementation.ts';
 import { keptCost, keptIds, keptWish } from '../../../lambdas/tool/kept.ts';
+import { VirtualTime } from '../../../testing/virtual-time.ts';
 import { FieldBench } from '../../field/bench.ts';
-import { VirtualTime } from '../../support/virtual-clock.ts';
 import { VirtualPlane } from '../../support/virtual-plane.ts';
 
 /** Whatever an implementation says, its outcome enters the ledger. */
