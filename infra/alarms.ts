@@ -48,6 +48,7 @@ export const ALARMS = {
   'incident-opened': 'A saga failed behind the point of no return, or late evidence came up.',
   'ledger-tampered': 'A record that stood in a ledger was changed or removed.',
   'ledger-damaged': 'A ledger does not hold; nothing is added to it, and its saga stands still.',
+  'breaker-opened': 'A tool’s provider keeps failing, and is not called for a while.',
   'appends-refused': 'Writers of the same sagas keep getting in each other’s way.',
   'sweep-missed': 'The sweep did not come to its end: sagas that are due are not found.',
   'sweep-failed': 'The sweep fails again and again.',
@@ -125,6 +126,7 @@ export function planeAlarms(plane: string, thresholds: WatchingThresholds): Alar
     { kind: 'incident-opened', metric: countOf(plane, 'IncidentsOpened'), ...atLeast(1) },
     { kind: 'ledger-tampered', metric: countOf(plane, 'LedgersTampered'), ...atLeast(1) },
     { kind: 'ledger-damaged', metric: countOf(plane, 'DamagedLedgers'), ...atLeast(1) },
+    { kind: 'breaker-opened', metric: countOf(plane, 'BreakersOpened'), ...atLeast(1) },
     {
       kind: 'appends-refused',
       metric: countOf(plane, 'AppendConflicts', Duration.minutes(5)),

@@ -1,20 +1,21 @@
 import { App, CfnOutput, Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, type IRole, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { chosenExamples, type ExampleName, exampleSaga } from '../examples/chosen.ts';
+import * as document from '../examples/document/contracts.ts';
 import * as order from '../examples/order/contracts.ts';
-import { orderOf } from '../examples/order/saga.ts';
 import * as refund from '../examples/refund/contracts.ts';
-import { refundOf } from '../examples/refund/saga.ts';
 import { ExamplePartners, type PartnerUse } from './example-partners.ts';
 import { SagaPlane } from './index.ts';
 
 /**
  * The example sagas as a CDK app, with the partner systems they act on. From the context come
+ * - `examples`, which of them: `refund`, `order`, `document`, with commas between them (default: all)
  * - `mailFrom`, the address that messages are sent from by SES, and `mailIdentity`, what SES has verified for
  *   it (default: its domain; several with commas)
  * - `jwtIssuer` and `jwtAudience`, whose tokens people bring
  * - `partnersUrl` where partner systems elsewhere are to be used, which take requests without signatures
- * - `sagaType`, `EXPRESS` for both sagas on Express machines
+ * - `sagaType`, `EXPRESS` for all sagas on Express machines
  * - `stackName`, for another stack beside the first
  * - for stand-ins for AWS: `sesUrl`, an address of SES, and `httpApiAddress`, how HTTP APIs are reached there,
  *   with `{id}` for the API's id.
@@ -25,37 +26,64 @@ const stack = new Stack(app, setting('stackName', 'Counterstep'), {
 });
 
 const sagaType = setting('sagaType', 'STANDARD') === 'EXPRESS' ? 'EXPRESS' : 'STANDARD';
+const examples = chosenExamples(given('examples'));
 
 const plane = new SagaPlane(stack, 'Sagas', {
   ledgerEntry: 'examples/ledger.lambda.ts',
-  functionProps: { environment: { SAGA_TYPE: sagaType } },
+  functionProps: { environment: { SAGA_TYPE: sagaType, EXAMPLES: examples.join() } },
 });
 
 type Contract = Parameters<SagaPlane['tool']>[0];
 /** A tool that calls the partner systems, with what it uses there, and nothing else. */
 type Caller = readonly [contract: Contract, uses: readonly PartnerUse[]];
 
-const REFUND: readonly Caller[] = [
-  [refund.reserveStock, [{ collection: '/stock/reservations', methods: ['POST'] }]],
-  [refund.issueCreditNote, [{ collection: '/erp/credit-notes', methods: ['GET', 'POST'] }]],
-];
-const ORDER: readonly Caller[] = [
-  [order.readCustomer, [{ collection: '/customers', methods: ['GET'] }]],
-  [order.reserveInventory, [{ collection: '/stock/reservations', methods: ['POST'] }]],
-  [
-    order.chargePayment,
+const USES: Readonly<Record<ExampleName, readonly Caller[]>> = {
+  refund: [
+    [refund.reserveStock, [{ collection: '/stock/reservations', methods: ['POST'] }]],
+    [refund.issueCreditNote, [{ collection: '/erp/credit-notes', methods: ['GET', 'POST'] }]],
+  ],
+  order: [
+    [order.readCustomer, [{ collection: '/customers', methods: ['GET'] }]],
+    [order.reserveInventory, [{ collection: '/stock/reservations', methods: ['POST'] }]],
     [
-      { collection: '/payments/charges', methods: ['POST'] },
-      { collection: '/payments/refunds', methods: ['POST'] },
-      { collection: '/payments/operations', methods: ['GET'] },
+      order.chargePayment,
+      [
+        { collection: '/payments/charges', methods: ['POST'] },
+        { collection: '/payments/refunds', methods: ['POST'] },
+        { collection: '/payments/operations', methods: ['GET'] },
+      ],
+    ],
+    [order.bookCourier, [{ collection: '/courier/bookings', methods: ['POST'] }]],
+    [order.confirmBooking, [{ collection: '/courier/bookings', methods: ['GET'] }]],
+  ],
+  document: [
+    [document.readIntake, [{ collection: '/documents/intake', methods: ['GET'] }]],
+    [document.storeFile, [{ collection: '/documents/files', methods: ['POST'] }]],
+    [document.extractText, [{ collection: '/documents/files', methods: ['GET'] }]],
+    [document.classifyText, [{ collection: '/register/classes', methods: ['GET'] }]],
+    [
+      document.publishVersion,
+      [
+        { collection: '/register/entries', methods: ['POST'] },
+        { collection: '/register/acts', methods: ['GET'] },
+      ],
+    ],
+    [document.findDuplicates, [{ collection: '/search/duplicates', methods: ['GET'] }]],
+    [document.readRetention, [{ collection: '/register/retention', methods: ['GET'] }]],
+    [document.indexDocument, [{ collection: '/search/entries', methods: ['POST'] }]],
+    [document.confirmEntry, [{ collection: '/search/entries', methods: ['GET'] }]],
+    [document.confirmVersion, [{ collection: '/register/entries', methods: ['GET'] }]],
+    [
+      document.deliverDocument,
+      [
+        { collection: '/register/deliveries', methods: ['POST'] },
+        { collection: '/register/acts', methods: ['GET'] },
+      ],
     ],
   ],
-  [order.bookCourier, [{ collection: '/courier/bookings', methods: ['POST'] }]],
-  [order.confirmBooking, [{ collection: '/courier/bookings', methods: ['GET'] }]],
-];
-const RECORDS = ['stock', 'erp', 'courier', 'payments', 'customers'].map(
-  (name) => `/${name}/records`,
-);
+};
+/** What the chosen sagas use of the partner systems, each collection once. */
+const collections = [...new Set(examples.flatMap((name) => USES[name].flatMap(collectionsOf)))];
 
 const partnersUrl = setting('partnersUrl', '');
 const httpApiAddress = setting('httpApiAddress', '');
@@ -63,36 +91,17 @@ const partners =
   partnersUrl === ''
     ? new ExamplePartners(stack, 'Partners', {
         entry: 'examples/partners/partners.lambda.ts',
-        collections: [...new Set([...REFUND, ...ORDER].flatMap(collectionsOf))],
-        records: RECORDS,
+        collections,
+        records: [...new Set(collections.map(recordsOf))],
         ...(httpApiAddress === '' ? {} : { address: httpApiAddress }),
       })
     : undefined;
 
-for (const caller of REFUND) partnersTool('refund', caller);
-const mailFrom = setting('mailFrom', 'refunds@shop.example');
-const sesUrl = setting('sesUrl', '');
-const sendEmail = plane.tool(refund.sendEmail, {
-  entry: entryOf('refund', refund.sendEmail.name),
-  environment: {
-    MAIL_FROM: mailFrom,
-    ...(sesUrl === '' ? {} : { AWS_ENDPOINT_URL_SESV2: sesUrl }),
-  },
-});
-sendEmail.addToRolePolicy(
-  new PolicyStatement({
-    sid: 'Send',
-    actions: ['ses:SendEmail'],
-    resources: setting('mailIdentity', mailFrom.replace(/^.*@/, ''))
-      .split(',')
-      .map((name) => stack.formatArn({ service: 'ses', resource: 'identity', resourceName: name })),
-    conditions: { StringEquals: { 'ses:FromAddress': mailFrom } },
-  }),
-);
-plane.saga(refundOf(sagaType));
-
-for (const caller of ORDER) partnersTool('order', caller);
-plane.saga(orderOf(sagaType));
+for (const name of examples) {
+  for (const caller of USES[name]) partnersTool(name, caller);
+  if (name === 'refund') mailTool();
+  plane.saga(exampleSaga(name, sagaType));
+}
 
 const jwtIssuer = setting('jwtIssuer', '');
 const api = plane.api({
@@ -124,7 +133,7 @@ if (partners !== undefined) {
 }
 
 /** Deploys a tool that calls partner systems: ours behind signatures, or those of others. */
-function partnersTool(saga: string, [contract, uses]: Caller): void {
+function partnersTool(saga: ExampleName, [contract, uses]: Caller): void {
   const environment =
     partners === undefined
       ? { PARTNERS_URL: partnersUrl }
@@ -133,8 +142,38 @@ function partnersTool(saga: string, [contract, uses]: Caller): void {
   partners?.grantUse(roleOf(fn), uses);
 }
 
+/** Deploys the tool that sends messages, by SES, as one address and as no other. */
+function mailTool(): void {
+  const mailFrom = setting('mailFrom', 'refunds@shop.example');
+  const sesUrl = setting('sesUrl', '');
+  const sendEmail = plane.tool(refund.sendEmail, {
+    entry: entryOf('refund', refund.sendEmail.name),
+    environment: {
+      MAIL_FROM: mailFrom,
+      ...(sesUrl === '' ? {} : { AWS_ENDPOINT_URL_SESV2: sesUrl }),
+    },
+  });
+  sendEmail.addToRolePolicy(
+    new PolicyStatement({
+      sid: 'Send',
+      actions: ['ses:SendEmail'],
+      resources: setting('mailIdentity', mailFrom.replace(/^.*@/, ''))
+        .split(',')
+        .map((name) =>
+          stack.formatArn({ service: 'ses', resource: 'identity', resourceName: name }),
+        ),
+      conditions: { StringEquals: { 'ses:FromAddress': mailFrom } },
+    }),
+  );
+}
+
 function collectionsOf([, uses]: Caller): string[] {
   return uses.map(({ collection }) => collection);
+}
+
+/** Where the system of a collection shows what it did: `/stock/records` of `/stock/reservations`. */
+function recordsOf(collection: string): string {
+  return `/${collection.split('/')[1]}/records`;
 }
 
 function roleOf(fn: NodejsFunction): IRole {
@@ -142,11 +181,15 @@ function roleOf(fn: NodejsFunction): IRole {
   return fn.role;
 }
 
-function entryOf(saga: string, tool: string): string {
+function entryOf(saga: ExampleName, tool: string): string {
   return `examples/${saga}/lambdas/${tool}.lambda.ts`;
 }
 
 function setting(name: string, otherwise: string): string {
-  const given: unknown = app.node.tryGetContext(name);
-  return typeof given === 'string' ? given : otherwise;
+  return given(name) ?? otherwise;
+}
+
+function given(name: string): string | undefined {
+  const value: unknown = app.node.tryGetContext(name);
+  return typeof value === 'string' ? value : undefined;
 }

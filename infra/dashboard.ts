@@ -51,7 +51,11 @@ export function dashboardRows({ plane, alarms, outboxAge }: DashboardParts): IWi
         ...HALF,
         title: 'Waiting for a person',
         left: [gaugeOf(plane, 'ReviewsWaiting'), gaugeOf(plane, 'ReviewsOverdue')],
-        right: [countOf(plane, 'ReviewsOpened'), countOf(plane, 'RecoveriesFailed')],
+        right: [
+          countOf(plane, 'ReviewsOpened'),
+          countOf(plane, 'RecoveriesFailed'),
+          countOf(plane, 'RecoveryOvershoots'),
+        ],
       }),
     ],
     [

@@ -113,8 +113,7 @@ export class ExamplePartners extends Construct {
       architecture: Architecture.ARM_64,
       memorySize: 512,
       timeout: TIMEOUT,
-      description:
-        'The partner systems of the examples: stock, accounts, courier, payments, customers',
+      description: 'The partner systems of the examples',
       entry,
       bundling: BUNDLING,
       environment: { NODE_OPTIONS: '--enable-source-maps', PARTNERS_TABLE: this.table.tableName },

@@ -6,7 +6,14 @@ import {
   Role,
   ServicePrincipal,
 } from 'aws-cdk-lib/aws-iam';
-import { Architecture, CfnFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  CfnFunction,
+  LoggingFormat,
+  Runtime,
+  SystemLogLevel,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, type NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -18,17 +25,21 @@ import type { SagaTables } from './tables.ts';
 
 /**
  * As in CDK's own `NodejsFunctionProps`, but for what a plane decides itself: entry and timeout,
- * role, log group and versions.
+ * role, log group and versions. Logs are JSON by default, and of Lambda's own lines only those that
+ * tell of trouble are kept (`systemLogLevelV2`).
  */
 export type SagaFunctionProps = Omit<
   NodejsFunctionProps,
+  | 'applicationLogLevel'
   | 'code'
   | 'currentVersionOptions'
   | 'entry'
   | 'initialPolicy'
+  | 'logFormat'
   | 'logGroup'
   | 'logRetention'
   | 'role'
+  | 'systemLogLevel'
   | 'timeout'
 >;
 
@@ -94,6 +105,7 @@ export function sagaFunction(
     memorySize: 512,
     timeout: options.timeout,
     description: options.description,
+    ...logging(given),
     ...given,
     // Set below: here it would add its grant to the policy that is the user's too.
     tracing: Tracing.DISABLED,
@@ -116,6 +128,15 @@ export function sagaFunction(
   if (traced && resource instanceof CfnFunction) resource.tracingConfig = { mode: tracing };
   keep(scope, settings.removalPolicy);
   return fn;
+}
+
+/**
+ * Each invocation starts and ends, and metrics count both: two lines of Lambda's about it would be most of
+ * what a function logs. What ends badly is told at level WARN.
+ */
+function logging({ loggingFormat = LoggingFormat.JSON }: SagaFunctionProps): SagaFunctionProps {
+  if (loggingFormat !== LoggingFormat.JSON) return {};
+  return { loggingFormat, systemLogLevelV2: SystemLogLevel.WARN };
 }
 
 function tracePolicy(): PolicyDocument {

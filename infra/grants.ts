@@ -154,12 +154,55 @@ export function grantProjection(
   grantKey(grantee, coordination);
 }
 
+/** Partitions of what open sagas hold of their tenants' budgets. */
+const BUDGETS = 'budget#*';
+
+/** Charges sagas to their tenants' budgets when they start. */
+export function grantCharging(grantee: IGrantable, coordination: Table): void {
+  add(grantee, {
+    sid: 'Charge',
+    actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+    resources: [coordination.tableArn],
+    conditions: only(BUDGETS),
+  });
+  grantKey(grantee, coordination);
+}
+
+/** Gives back what sagas held, and charges nothing. */
+export function grantGivingBack(grantee: IGrantable, coordination: Table): void {
+  add(grantee, {
+    sid: 'GiveBack',
+    actions: ['dynamodb:GetItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem'],
+    resources: [coordination.tableArn],
+    conditions: only(BUDGETS),
+  });
+  grantKey(grantee, coordination);
+}
+
+/** Reads and writes the breaker of one tool. */
+export function grantBreaker(grantee: IGrantable, coordination: Table, tool: string): void {
+  add(grantee, {
+    sid: 'Breaker',
+    actions: ['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+    resources: [coordination.tableArn],
+    conditions: only(`breaker#${tool}`),
+  });
+  grantKey(grantee, coordination);
+}
+
+/** Reads the breakers of all tools, which say nothing of a saga or a tenant. */
+export function grantReadBreakers(grantee: IGrantable, coordination: Table): void {
+  add(grantee, {
+    sid: 'ReadBreakers',
+    actions: ['dynamodb:Query'],
+    resources: [coordination.tableArn],
+    conditions: only('breaker#*'),
+  });
+  grantKey(grantee, coordination);
+}
+
 /** Counts open sagas over all tenants, as the sweep does, and takes out entries that are not true. */
 export function grantCensus(grantee: IGrantable, coordination: Table): void {
-  const only = (partitions: string) => ({
-    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partitions] },
-    Null: { 'dynamodb:LeadingKeys': 'false' },
-  });
   add(grantee, {
     sid: 'Count',
     actions: ['dynamodb:Query', 'dynamodb:DeleteItem'],
@@ -197,6 +240,14 @@ export function machineArn(scope: Construct, name: string): string {
     resourceName: name,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
+}
+
+function only(partitions: string) {
+  return {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partitions] },
+    // Without this, a request that names no key would satisfy "for all values".
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  };
 }
 
 function grantKey(grantee: IGrantable, table: Table): void {

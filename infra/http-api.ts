@@ -5,6 +5,7 @@ import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { Construct } from 'constructs';
 import type { Access, Role } from '../statemachines/access.ts';
 import { API_VARIABLES, type ClaimNames } from '../statemachines/asl/api-environment.ts';
+import type { TenantBudgetBook } from '../statemachines/rules/tenant-budget.ts';
 import { accept, wildcard } from './accept.ts';
 import {
   accessList,
@@ -17,10 +18,12 @@ import {
 import { type FunctionSettings, type SagaFunctionProps, sagaFunction } from './functions.ts';
 import {
   grantAppend,
+  grantCharging,
   grantDrives,
   grantErasure,
   grantPayloads,
   grantProjection,
+  grantReadBreakers,
   grantRegistry,
 } from './grants.ts';
 import { type HttpFrontProps, iamFront, type JwtFrontProps, jwtFront } from './http-front.ts';
@@ -42,6 +45,7 @@ export interface SagaApiOptions {
 export interface SagaApiProps extends SagaApiOptions {
   readonly settings: FunctionSettings;
   readonly machinePrefix: string;
+  readonly tenants?: TenantBudgetBook | undefined;
   /** Read when everything is declared. */
   sagas(): Iterable<Saga>;
 }
@@ -108,7 +112,7 @@ export class SagaApi extends Construct {
   }
 
   #function(props: SagaApiProps, claims: ClaimNames | undefined): NodejsFunction {
-    const { settings, entry, functionProps, machinePrefix } = props;
+    const { settings, entry, functionProps, machinePrefix, tenants } = props;
     const { ledger, payloads, coordination } = settings.tables;
     const fn = sagaFunction(new Construct(this, 'Handler'), settings, {
       service: 'api',
@@ -126,6 +130,7 @@ export class SagaApi extends Construct {
           }),
           [API_VARIABLES.access]: Lazy.string({ produce: () => accessList(this, this.#grants) }),
           ...(claims === undefined ? {} : { [API_VARIABLES.claims]: JSON.stringify(claims) }),
+          ...(tenants === undefined ? {} : { [API_VARIABLES.tenants]: JSON.stringify(tenants) }),
         },
       },
     });
@@ -134,6 +139,8 @@ export class SagaApi extends Construct {
     grantErasure(fn, payloads);
     grantRegistry(fn, coordination, { read: true });
     grantProjection(fn, coordination);
+    grantCharging(fn, coordination);
+    grantReadBreakers(fn, coordination);
     grantDrives(fn, this, machinePrefix);
     return fn;
   }

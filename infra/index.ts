@@ -2,6 +2,8 @@
 
 export type { Access, Role } from '../statemachines/access.ts';
 export type { OpenState } from '../statemachines/metrics.ts';
+export type { TenantBudget, TenantBudgetBook } from '../statemachines/rules/tenant-budget.ts';
+export type { Transition } from '../statemachines/transitions.ts';
 export type { AlarmKind, WatchingThresholds } from './alarms.ts';
 export type { SagaFunctionProps } from './functions.ts';
 export type { SagaApiOptions } from './http-api.ts';

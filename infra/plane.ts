@@ -8,6 +8,7 @@ import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/as
 import type { Problem } from '../statemachines/language/problems.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
+import { bookProblems, type TenantBudgetBook } from '../statemachines/rules/tenant-budget.ts';
 import {
   MAX_PREFIX,
   prefixProblems,
@@ -22,7 +23,14 @@ import {
   type SagaFunctionProps,
   sagaFunction,
 } from './functions.ts';
-import { grantAppend, grantDrives, grantPayloads, grantRegistry } from './grants.ts';
+import {
+  grantAppend,
+  grantBreaker,
+  grantDrives,
+  grantGivingBack,
+  grantPayloads,
+  grantRegistry,
+} from './grants.ts';
 import { SagaApi, type SagaApiOptions } from './http-api.ts';
 import { type AnyEventBus, Outbox, type OutboxOptions } from './outbox.ts';
 import { DeploymentError, refuse } from './problems.ts';
@@ -48,6 +56,11 @@ export interface SagaPlaneProps extends SagaTablesProps {
   readonly machinePrefix?: string;
   /** How the ledger's stream is read, and where events are published. */
   readonly outbox?: OutboxOptions;
+  /**
+   * What the sagas of a tenant may hold at once; `*` for every tenant not named. A start beyond it is
+   * refused with 429. Default: nothing is limited, and nothing counted.
+   */
+  readonly tenants?: TenantBudgetBook;
   /** Alarms, whom they tell, and the dashboard. `false`: there are none. */
   readonly watching?: WatchingOptions | false;
 }
@@ -74,11 +87,13 @@ export class SagaPlane extends Construct {
   readonly #settings: FunctionSettings;
   readonly #tools = new Map<string, ServedTool>();
   readonly #sagas = new Map<string, Saga>();
+  readonly #tenants: TenantBudgetBook | undefined;
   #api: SagaApi | undefined;
 
   constructor(scope: Construct, id: string, props: SagaPlaneProps) {
     super(scope, id);
-    refuse(prefixProblems(props.machinePrefix));
+    refuse([...prefixProblems(props.machinePrefix), ...bookProblems(props.tenants ?? {})]);
+    this.#tenants = props.tenants;
     this.tables = new SagaTables(this, 'Tables', props);
     this.machinePrefix =
       props.machinePrefix ??
@@ -139,6 +154,9 @@ export class SagaPlane extends Construct {
     });
     grantPayloads(fn, this.tables.payloads);
     grantRegistry(fn, this.tables.coordination);
+    if (contract.breaker !== undefined) {
+      grantBreaker(fn, this.tables.coordination, contract.name);
+    }
     this.#tools.set(contract.name, { contract, fn });
     this.watching?.function(`tool-${contract.name}`, fn);
     return fn;
@@ -176,6 +194,7 @@ export class SagaPlane extends Construct {
       ...options,
       settings: this.#settings,
       machinePrefix: this.machinePrefix,
+      tenants: this.#tenants,
       sagas: () => this.#sagas.values(),
     });
     const { iamApi, jwtApi } = this.#api;
@@ -214,6 +233,7 @@ export class SagaPlane extends Construct {
       props: { entry },
     });
     grantRegistry(fn, this.tables.coordination);
+    grantGivingBack(fn, this.tables.coordination);
     grantDrives(fn, this, this.machinePrefix);
     return fn;
   }

@@ -8,7 +8,14 @@ import { Construct } from 'constructs';
 import { accept } from './accept.ts';
 import { ownEntry } from './bundling.ts';
 import { type FunctionSettings, sagaFunction } from './functions.ts';
-import { grantAppend, grantCensus, grantDrives, grantRegistry, machineArn } from './grants.ts';
+import {
+  grantAppend,
+  grantCensus,
+  grantDrives,
+  grantGivingBack,
+  grantRegistry,
+  machineArn,
+} from './grants.ts';
 
 export interface SweepProps {
   readonly settings: FunctionSettings;
@@ -49,6 +56,7 @@ export class Sweep extends Construct {
     grantAppend(this.fn, ledger);
     grantRegistry(this.fn, coordination, { read: true });
     grantCensus(this.fn, coordination);
+    grantGivingBack(this.fn, coordination);
     grantDrives(this.fn, this, machinePrefix);
     const target = new LambdaTarget(this.fn, {
       deadLetterQueue: this.undelivered,

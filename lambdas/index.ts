@@ -28,8 +28,14 @@ export type { Host } from './runtime/host.ts';
 export type { SweepReport } from './sweep/sweep.ts';
 export type { Absent, Answer, Committed, Details, Pending, Unknown } from './tool/answers.ts';
 export { absent, committed, pending, unknown } from './tool/answers.ts';
+export { fromAws } from './tool/classify-aws.ts';
+export type { HttpAnswer, HttpSent } from './tool/classify-http.ts';
+export { fromHttp } from './tool/classify-http.ts';
+export type { Sent } from './tool/classify-network.ts';
+export { fromNetwork } from './tool/classify-network.ts';
 export {
   ambiguous,
+  denied,
   hold,
   refused,
   retryable,
@@ -38,4 +44,8 @@ export {
 } from './tool/failures.ts';
 export type { Call, Implementation, ImplementedTool, Question } from './tool/implementation.ts';
 export { implementTool } from './tool/implementation.ts';
+export type { Leave, Policy, PolicyCall } from './tool/policy.ts';
+export { allow, deny } from './tool/policy.ts';
 export type { Invocation, ToolAnswer, ToolRequest } from './tool/request.ts';
+export type { HeadersLike } from './tool/retry-after.ts';
+export { retryAfterMs } from './tool/retry-after.ts';

@@ -51,6 +51,7 @@ const TITLES: Readonly<Record<ProblemType, string>> = {
   'input-invalid': 'Input does not fit',
   'input-too-large': 'Input too large',
   'key-reused': 'Idempotency key reused',
+  'budget-spent': 'Budget spent',
   conflict: 'Not possible as the saga stands',
   'review-unknown': 'Unknown review',
   'decision-invalid': 'Decision not usable',

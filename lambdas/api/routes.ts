@@ -2,6 +2,7 @@ import {
   cancelRequest,
   decisionRequest,
   eraseRequest,
+  rerunRequest,
   resumeRequest,
 } from '../service/requests.ts';
 import { KEY_HEADER } from '../service/start-key.ts';
@@ -47,6 +48,7 @@ export const ROUTES: readonly Route[] = [
       'content-type-unknown',
       'input-invalid',
       'key-reused',
+      'budget-spent',
       'definition-unavailable',
     ],
     handle: async ({ service, principal, param, header, body }) => {
@@ -172,6 +174,33 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'post',
+    path: '/v1/sagas/{id}/rerun',
+    operationId: 'rerunSaga',
+    summary: 'Run a compensated saga again from its checkpoint, as a saga of its own.',
+    description: `What the checkpoint kept is done from the start, with its recorded results; without a checkpoint the saga begins at its first step. A saga is run again once: after that, run the new one again. ${START_ADVICE}`,
+    parameters: id,
+    headers: { [KEY_HEADER]: { description: `Your own name for this start. ${START_ADVICE}` } },
+    body: { name: 'Rerun', schema: rerunRequest, description: 'Nothing, or {}.', required: false },
+    answer: { ...saga, status: 202, description: 'The new saga, `replayed` where it existed.' },
+    problems: [
+      'saga-unknown',
+      'conflict',
+      'key-missing',
+      'key-invalid',
+      'key-reused',
+      'budget-spent',
+      'body-invalid',
+      'ledger-damaged',
+      'definition-unavailable',
+    ],
+    handle: async ({ service, principal, param, header, body }) => {
+      const key = header(KEY_HEADER);
+      const view = await service.rerun(principal, param('id'), key, await body());
+      return jsonAnswer(202, view, { location: view.links.self });
+    },
+  },
+  {
+    method: 'post',
     path: '/v1/sagas/{id}/suggestions',
     operationId: 'suggest',
     summary:
@@ -253,7 +282,7 @@ export const ROUTES: readonly Route[] = [
     summary: 'The tools: what each does, how it is undone, and its schemas.',
     answer: { status: 200, description: 'All tools.', name: 'Tools', schema: wire.toolsSchema },
     problems: [],
-    handle: async ({ service, principal }) => jsonAnswer(200, service.tools(principal)),
+    handle: async ({ service, principal }) => jsonAnswer(200, await service.tools(principal)),
   },
   {
     method: 'get',

@@ -1,4 +1,5 @@
 import type { AnySaga } from '../../statemachines/language/saga.ts';
+import type { TenantBudgetBook } from '../../statemachines/rules/tenant-budget.ts';
 import { problemAnswer, problemOf } from '../api/answers.ts';
 import { createApp } from '../api/app.ts';
 import type { SagaIndex } from '../ports/saga-index.ts';
@@ -8,7 +9,7 @@ import { Problem } from '../service/problems.ts';
 import { SagaService } from '../service/service.ts';
 import { dynamoClient } from '../stores/dynamodb/open.ts';
 import { dynamoSagaIndex } from '../stores/dynamodb/saga-index.ts';
-import { accessIn, claimsIn, machinesIn } from './api-settings.ts';
+import { accessIn, claimsIn, machinesIn, tenantsIn } from './api-settings.ts';
 import { type AccessOf, callerOf } from './caller.ts';
 import type { LambdaContext, LambdaHandler } from './context.ts';
 import { awsHost, type Environment, type LambdaHost, tablesFrom } from './host.ts';
@@ -30,6 +31,8 @@ export interface ApiHandlerOptions {
    * your own to look roles up elsewhere, in a table that this function cannot write.
    */
   readonly accessOf?: AccessOf;
+  /** What the sagas of a tenant may hold at once. Default: what the stack says (`tenants` of the plane). */
+  readonly tenants?: TenantBudgetBook;
   /** Default: the function's own. */
   readonly environment?: Environment;
   /** Default: DynamoDB and Step Functions, by the environment. */
@@ -49,11 +52,13 @@ export function apiHandler(options: ApiHandlerOptions): LambdaHandler<HttpEvent,
     accessOf: options.accessOf ?? accessIn(env, host.log),
     ...(claims === undefined ? {} : { claims }),
   };
+  const tenants = options.tenants ?? tenantsIn(env);
   const service = new SagaService({
     host,
     ledger: new SagaLedger(host),
     sagas: options.sagas,
     index,
+    ...(tenants === undefined ? {} : { tenants }),
     machineOf: machinesIn(env, host.clock),
   });
   const app = createApp({

@@ -7,6 +7,7 @@ import {
 } from '../../statemachines/asl/api-environment.ts';
 import { machineName } from '../../statemachines/asl/machine-name.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
+import type { TenantBudgetBook } from '../../statemachines/rules/tenant-budget.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { Problem } from '../service/problems.ts';
@@ -68,6 +69,13 @@ export function claimsIn(env: Environment): ClaimNames | undefined {
 /** A role's name holds no slash. */
 function keyOf(account: string, role: string): string {
   return `${account}/${role}`;
+}
+
+/** What sagas of each tenant may hold at once, as the stack says. */
+export function tenantsIn(env: Environment): TenantBudgetBook | undefined {
+  return env[API_VARIABLES.tenants] === undefined
+    ? undefined
+    : read<TenantBudgetBook>(env, API_VARIABLES.tenants);
 }
 
 function read<T>(env: Environment, variable: string): T {

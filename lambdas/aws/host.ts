@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../ports/clock.ts';
 import type { DriveStarter } from '../ports/drive-starter.ts';
 import { systemEntropy } from '../ports/entropy.ts';
 import type { Host } from '../runtime/host.ts';
-import { dynamoClient, dynamoStores } from '../stores/dynamodb/open.ts';
+import { dynamoClient, dynamoStores, dynamoToolStores } from '../stores/dynamodb/open.ts';
 import { storeClock } from '../stores/dynamodb/store-clock.ts';
 import type { TableNames } from '../stores/dynamodb/tables.ts';
 import { emfMetrics, type LambdaMetrics } from './emf-metrics.ts';
@@ -31,13 +31,26 @@ export interface AwsHostOptions {
  * @throws Error where a table's variable is missing, naming it
  */
 export function awsHost(env: Environment, options: AwsHostOptions = {}): LambdaHost {
+  return hostOver(env, options, dynamoStores);
+}
+
+/** The same for the function of a tool, which reaches no tenant's budget. */
+export function awsToolHost(env: Environment, options: AwsHostOptions = {}): LambdaHost {
+  return hostOver(env, options, dynamoToolStores);
+}
+
+function hostOver(
+  env: Environment,
+  options: AwsHostOptions,
+  open: typeof dynamoStores,
+): LambdaHost {
   const tables = tablesFrom(env);
   const client = options.client ?? dynamoClient();
   // Before the first call, so that every answer can correct it.
   const clock = storeClock(client, systemClock);
   const host = {
     clock,
-    stores: dynamoStores({ client, tables, mode: 'partiql' }),
+    stores: open({ client, tables, mode: 'partiql' }),
     entropy: systemEntropy,
     log: options.log ?? powertoolsLog(),
     metrics: metricsOf(env, clock),

@@ -4,13 +4,13 @@ import type { ImplementedTool } from '../tool/implementation.ts';
 import { type ToolAnswer, toolRequest } from '../tool/request.ts';
 import { ToolRuntime } from '../tool/runtime.ts';
 import type { LambdaHandler } from './context.ts';
-import { awsHost, type LambdaHost } from './host.ts';
+import { awsToolHost, type LambdaHost } from './host.ts';
 import { serve } from './serve.ts';
 
 export interface ToolHandlerOptions {
   /** Every definition with a step over the tool: their input mappings run here. */
   readonly sagas: readonly AnySaga[];
-  /** Default: {@link awsHost} by the function's environment. */
+  /** Default: {@link awsToolHost} by the function's environment. */
   readonly host?: LambdaHost;
 }
 
@@ -29,7 +29,7 @@ export function toolHandler(
       `no saga given to the handler of tool "${name}" has a step over it: pass the definitions that use it as \`sagas\``,
     );
   }
-  const host = options.host ?? awsHost(process.env);
+  const host = options.host ?? awsToolHost(process.env);
   const runtime = new ToolRuntime({ tool, sagas, host });
   return serve(
     host,

@@ -20,6 +20,13 @@ export interface WriteOptions {
   readonly actor: string;
   /** Conflicts and lost answers are tried again until then (epoch milliseconds). Default: 10 s from now. */
   readonly deadlineAt?: number;
+  /** The caller has just read that there is no such saga: the first try appends without a look. */
+  readonly unstarted?: true;
+  /**
+   * Called once the registry knows of a saga that starts, before its first event stands, and again where
+   * that took too long. What it throws refuses the start. MUST be safe to repeat.
+   */
+  readonly admit?: () => Promise<void>;
 }
 
 export interface Written {
@@ -72,7 +79,8 @@ export class SagaLedger {
       try {
         const first = tries === 0;
         const known = first ? this.#cache.get(id) : undefined;
-        const head = known ?? (await this.#read(id));
+        const unread = first && options.unstarted === true;
+        const head = known ?? (unread ? undefined : await this.#read(id));
         // An append whose answer was lost may stand after all.
         const mine = first ? undefined : head?.recent.find((entry) => entry.nonce === nonce);
         if (head !== undefined && mine !== undefined) {
@@ -82,10 +90,11 @@ export class SagaLedger {
         if (verdict.kind !== 'append') {
           // A remembered fold is good enough to append on, since the append itself is conditional; to
           // say no it must be read anew.
-          if (known === undefined) return { verdict, state: head?.state };
+          if (known === undefined && !unread) return { verdict, state: head?.state };
           continue;
         }
         registeredAt = await this.#register(id, verdict.event, head, registeredAt);
+        if (verdict.event.type === 'saga_started') await this.#admit(options, registeredAt);
         const written = await this.#append(id, verdict, head, nonce);
         if (written !== undefined) return written;
       } catch (error) {
@@ -125,6 +134,17 @@ export class SagaLedger {
     return this.#written(id, own, next, head?.state);
   }
 
+  /** The sweep takes a start for one that came to nothing once its entry is due: then it is too late. */
+  async #admit(
+    { admit }: Pick<WriteOptions, 'admit'>,
+    registeredAt: number | undefined,
+  ): Promise<void> {
+    if (admit === undefined) return;
+    await admit();
+    if (this.#host.clock.now() < (registeredAt ?? 0) - SKEW_MS) return;
+    throw new StoreUnavailable('to charge the saga took too long: start it again');
+  }
+
   /** An event wakes somebody only if a due entry stands before it does (design: registry). */
   async #register(
     id: LedgerId,
@@ -159,10 +179,13 @@ export class SagaLedger {
   ): Promise<Written> {
     const { state } = head;
     this.#host.appended?.(id, event, head.hash);
+    if (event.type === 'step_committed' && event.overshoot !== undefined) {
+      this.#host.metrics?.count('RecoveryOvershoots');
+    }
     // Without the state before, a drive may be started a second time: its name exists, so nothing happens.
     const granted = before === undefined || event.epoch > before.epoch;
     if (granted && event.drive === 'running') await this.#start(id, state);
-    if (event.dueAt === undefined) await this.#unregister(id, state);
+    if (event.dueAt === undefined) await this.#close(id, event, state);
     return { verdict: { kind: 'append', event, after: state }, state };
   }
 
@@ -192,12 +215,15 @@ export class SagaLedger {
     forget();
   }
 
-  async #unregister(id: LedgerId, state: SagaState): Promise<void> {
+  /** Gives back what the saga held. The entry goes last: by it the sweep finds what was lost here. */
+  async #close(id: LedgerId, event: SagaEvent, state: SagaState): Promise<void> {
+    const { registry, budgets } = this.#host.stores;
     try {
-      await this.#host.stores.registry.remove({ ...id, dueAt: state.start.registeredAt });
+      if (state.start.charged === true && ENDS.includes(event.type)) await budgets.giveBack(id);
+      await registry.remove({ ...id, dueAt: state.start.registeredAt });
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      // The sweep removes what points at a final saga.
+      // The sweep gives back for a final saga, and removes what points at it.
     }
   }
 
@@ -231,6 +257,13 @@ export class SagaLedger {
     return throttled ? base * 2 + jitter : jitter;
   }
 }
+
+/** The events that end a saga; what comes after them finds it at its end. */
+const ENDS: readonly SagaEvent['type'][] = [
+  'saga_completed',
+  'saga_compensated',
+  'incident_opened',
+];
 
 /** Enough to find one's own record among those of a busy saga. */
 const REMEMBERED = 16;

@@ -19,10 +19,15 @@ export async function cancelSaga(
   raw: RawBody,
 ): Promise<SagaView> {
   demand(principal, 'starter', 'operator');
-  const { reason } = readRequest(cancelRequest, raw);
+  const { reason, everything } = readRequest(cancelRequest, raw);
   const id = await known(parts, principal, sagaId);
   const remedy = 'read the saga again: its state says what can still be done';
-  const state = await command(parts, principal, id, { kind: 'cancel', reason }, remedy);
+  const given = {
+    kind: 'cancel',
+    reason,
+    ...(everything === undefined ? {} : { everything }),
+  } as const;
+  const state = await command(parts, principal, id, given, remedy);
   return viewOf(state, parts.host.clock.now());
 }
 

@@ -180,6 +180,7 @@ function isRepeat(
   const compared = [
     'decision',
     'evidence',
+    'everything',
     'step',
     'action',
     'answer',

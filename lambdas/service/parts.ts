@@ -3,6 +3,7 @@ import type { AnyTool } from '../../statemachines/language/tool.ts';
 import { LedgerDamaged } from '../../statemachines/ledger/chain.ts';
 import type { Command, Rejection } from '../../statemachines/rules/commands.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
+import type { TenantBudgetBook } from '../../statemachines/rules/tenant-budget.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
 import type { SagaIndex } from '../ports/saga-index.ts';
 import type { Host } from '../runtime/host.ts';
@@ -17,6 +18,8 @@ export interface Parts {
   readonly sagas: ReadonlyMap<string, AnySaga>;
   readonly tools: readonly AnyTool[];
   readonly index: SagaIndex;
+  /** Budgets of tenants. Absent, as for a tenant without one: nothing is limited, and nothing counted. */
+  readonly tenants?: TenantBudgetBook;
   /** What event 1 names as the machine of a saga that starts now. */
   machineOf(saga: AnySaga): string;
 }

@@ -10,6 +10,7 @@ export const PROBLEMS = {
   'input-invalid': 422,
   'input-too-large': 413,
   'key-reused': 422,
+  'budget-spent': 429,
   conflict: 409,
   'review-unknown': 404,
   'decision-invalid': 422,

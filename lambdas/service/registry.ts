@@ -4,15 +4,32 @@ import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { Schema } from '../../statemachines/language/schema.ts';
 import type { AnyTool } from '../../statemachines/language/tool.ts';
 import { sagaGraph } from '../../statemachines/plan/mermaid.ts';
+import { readBreaker } from '../runtime/breaker-record.ts';
 import { demandReader, type Parts } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { definitionUnknown } from './start.ts';
-import { type DefinitionView, sagaPath, type ToolView } from './wire.ts';
+import { type DefinitionView, iso, sagaPath, type ToolView } from './wire.ts';
 
 /** The contracts that people and agents read before they start anything. @throws Problem */
-export function listTools(parts: Parts, principal: Principal): { tools: ToolView[] } {
+export async function listTools(
+  parts: Parts,
+  principal: Principal,
+): Promise<{ tools: ToolView[] }> {
   demandReader(principal);
-  return { tools: parts.tools.map(toolView) };
+  const views = parts.tools.map(async (tool) => ({
+    ...toolView(tool),
+    ...(await breakerOf(parts, tool)),
+  }));
+  return { tools: await Promise.all(views) };
+}
+
+/** Whether the tool is called at all by now, where its contract has a breaker. */
+async function breakerOf(parts: Parts, tool: AnyTool): Promise<Pick<ToolView, 'breaker'>> {
+  if (tool.breaker === undefined) return {};
+  const { state } = await readBreaker(parts.host.stores.breakers, tool.name);
+  const { failures, withinMs, openMs } = tool.breaker;
+  const open = state.kind === 'closed' ? {} : { since: iso(state.since), until: iso(state.until) };
+  return { breaker: { failures, withinMs, openMs, state: state.kind, ...open } };
 }
 
 /** @throws Problem */
@@ -42,7 +59,7 @@ export function jsonSchemaOf(
 }
 
 function toolView(tool: AnyTool): ToolView {
-  const { compensate, contain, cost } = tool;
+  const { compensate, contain, cost, forwardCost } = tool;
   return {
     name: tool.name,
     version: tool.version,
@@ -53,6 +70,7 @@ function toolView(tool: AnyTool): ToolView {
     ...(compensate === undefined ? {} : { compensate: policyView(compensate.call) }),
     ...(contain === undefined ? {} : { contain: policyView(contain) }),
     ...(cost === undefined ? {} : { cost: { ...cost } }),
+    ...(forwardCost === undefined ? {} : { forwardCost: { ...forwardCost } }),
     input: jsonSchemaOf(tool.input),
     output: jsonSchemaOf(tool.output, 'output'),
     ...(compensate === undefined ? {} : { compensateInput: jsonSchemaOf(compensate.input) }),
@@ -61,7 +79,15 @@ function toolView(tool: AnyTool): ToolView {
 
 function policyView(call: CallPolicy): ToolView['forward'] {
   const { dedupe, timeoutMs, settleMs, keyTtlMs } = call;
-  return { dedupe, timeoutMs, settleMs, ...(keyTtlMs === undefined ? {} : { keyTtlMs }) };
+  const { maxAttempts, forMs } = call.retry;
+  return {
+    dedupe,
+    timeoutMs,
+    settleMs,
+    ...(keyTtlMs === undefined ? {} : { keyTtlMs }),
+    maxAttempts,
+    ...(forMs === undefined ? {} : { retryForMs: forMs }),
+  };
 }
 
 function definitionView(saga: AnySaga): DefinitionView {
@@ -70,11 +96,12 @@ function definitionView(saga: AnySaga): DefinitionView {
     version: saga.version,
     type: saga.plan.sagaType,
     businessKey: saga.businessKey !== undefined,
-    steps: saga.plan.steps.map(({ name, tool, effect, after }) => ({
+    steps: saga.plan.steps.map(({ name, tool, effect, after, checkpoint }) => ({
       name,
       tool,
       effect,
       after: [...after],
+      ...(checkpoint === undefined ? {} : { checkpoint }),
     })),
     input: jsonSchemaOf(saga.input),
     links: { start: sagaPath(saga.name), graph: `/v1/definitions/${saga.name}/graph` },

@@ -20,7 +20,16 @@ const latest = z
   .literal('latest')
   .check(z.describe('Later drives run the machine version that is deployed now.'));
 
-export const cancelRequest = z.strictObject({ reason: words('Why recovery is asked for.') });
+const everything = z
+  .literal(true)
+  .check(z.describe('Undo what a checkpoint would keep, too. Without it recovery ends there.'));
+
+export const cancelRequest = z.strictObject({
+  reason: words('Why recovery is asked for.'),
+  everything: z.optional(everything),
+});
+
+export const rerunRequest = z.strictObject({});
 
 export const eraseRequest = z.strictObject({ reason: words('Why the payloads are erased.') });
 
@@ -32,6 +41,7 @@ export const resumeRequest = z.strictObject({
 export const decisionRequest = z.strictObject({
   decision: z.enum(DECISIONS),
   evidence: z.optional(words('What was done or seen, and where it can be looked up.')),
+  everything: z.optional(everything),
   step: z.optional(z.string()),
   action: z.optional(z.enum(ACTIONS)),
   answer: z.optional(z.enum(['committed', 'absent'])),
@@ -50,7 +60,7 @@ export const DECISION_MEMBERS: Readonly<
   Record<Decision, { readonly needs: readonly Member[]; readonly may: readonly Member[] }>
 > = {
   retry: { needs: [], may: ['evidence', 'machine'] },
-  recover: { needs: [], may: ['evidence', 'machine'] },
+  recover: { needs: [], may: ['evidence', 'everything', 'machine'] },
   approve: { needs: ['planHash', 'maxCost'], may: ['evidence', 'machine'] },
   reject: { needs: [], may: ['evidence'] },
   answer: {

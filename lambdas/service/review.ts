@@ -1,4 +1,5 @@
 import { openRecord } from '../../statemachines/ledger/chain.ts';
+import { keptSteps } from '../../statemachines/rules/checkpoint.ts';
 import type {
   Action,
   Decision,
@@ -181,7 +182,10 @@ function possibleDecisions(state: SagaState, kind: ReviewItemView['kind']): Deci
   const recovers = state.halt !== undefined;
   const mayRecover = !recovers && pivotInDoubt(state) === undefined;
   const costs = (state.plan?.estimateMinor ?? 0) > 0;
-  const stands = stepsInOrder(state).some((step) => !isRecovered(step));
+  const kept = keptSteps(state);
+  const stands = stepsInOrder(state).some(
+    (step) => !isRecovered(step) && !kept.has(step.record.name),
+  );
   return [
     'retry',
     ...(mayRecover ? (['recover'] as const) : []),
@@ -206,6 +210,7 @@ function answerable(state: SagaState): { step: string; action: Action }[] {
 function planView(plan: NonNullable<SagaState['plan']>): NonNullable<ReviewView['plan']> {
   return {
     hash: plan.hash,
+    ...(plan.checkpoint === undefined ? {} : { checkpoint: plan.checkpoint }),
     estimateMinor: plan.estimateMinor,
     ...(plan.currency === undefined ? {} : { currency: plan.currency }),
     entries: plan.entries.map((entry) => ({

@@ -1,5 +1,7 @@
+import { refuseProblems } from '../../statemachines/language/problems.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { AnyTool } from '../../statemachines/language/tool.ts';
+import { bookProblems, type TenantBudgetBook } from '../../statemachines/rules/tenant-budget.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { SagaIndex } from '../ports/saga-index.ts';
@@ -14,6 +16,7 @@ import type { Parts } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { getSaga, getStanding, type LedgerQuery, ledgerNdjson, ledgerPage } from './read.ts';
 import { definitionGraph, listDefinitions, listTools } from './registry.ts';
+import { rerunSaga } from './rerun.ts';
 import { getReview } from './review.ts';
 import { listReviews, type ReviewQuery } from './review-list.ts';
 import { startSaga } from './start.ts';
@@ -38,6 +41,8 @@ export interface SagaServiceOptions {
   /** The registry's tools. Default: all that the sagas use. */
   readonly tools?: readonly AnyTool[];
   readonly index: SagaIndex;
+  /** Budgets of tenants, `*` for those not named. Default: nothing is limited. */
+  readonly tenants?: TenantBudgetBook;
   /** What event 1 names as the machine of a saga that starts now. */
   machineOf(saga: AnySaga): string;
 }
@@ -59,6 +64,7 @@ export class SagaService {
       sagas: byName(options.sagas),
       tools: options.tools ?? toolsOf(options.sagas),
       index: options.index,
+      ...(options.tenants === undefined ? {} : { tenants: checkedBook(options.tenants) }),
       machineOf: (saga) => options.machineOf(saga),
     };
   }
@@ -79,6 +85,19 @@ export class SagaService {
     body: RawBody,
   ): Promise<SagaView> {
     return sagaFor(principal, await startSaga(this.#parts, principal, name, key, body));
+  }
+
+  /**
+   * Role `starter` or `operator`. Runs a compensated saga again from its checkpoint, as a saga of its
+   * own. The same key again is the same saga, marked `replayed`. Body: `{}`; an empty one counts as it.
+   */
+  async rerun(
+    principal: Principal,
+    sagaId: string,
+    key: string | undefined,
+    body: RawBody,
+  ): Promise<SagaView> {
+    return sagaFor(principal, await rerunSaga(this.#parts, principal, sagaId, key, body));
   }
 
   /** Any role; what a provider answered is shown to `reviewer`, `operator` and `auditor`. */
@@ -111,7 +130,7 @@ export class SagaService {
     return verifySaga(this.#parts, principal, sagaId);
   }
 
-  /** Role `starter` or `operator`. Body: `{ reason }`. */
+  /** Role `starter` or `operator`. Body: `{ reason, everything?: true }`. */
   async cancel(principal: Principal, sagaId: string, body: RawBody): Promise<SagaView> {
     return sagaFor(principal, await cancelSaga(this.#parts, principal, sagaId, body));
   }
@@ -148,7 +167,7 @@ export class SagaService {
   }
 
   /** Any role. */
-  tools(principal: Principal): { tools: ToolView[] } {
+  tools(principal: Principal): Promise<{ tools: ToolView[] }> {
     return listTools(this.#parts, principal);
   }
 
@@ -161,6 +180,12 @@ export class SagaService {
   graph(principal: Principal, name: string): string {
     return definitionGraph(this.#parts, principal, name);
   }
+}
+
+/** @throws DefinitionError */
+function checkedBook(book: TenantBudgetBook): TenantBudgetBook {
+  refuseProblems('the budgets of tenants', bookProblems(book));
+  return book;
 }
 
 function byName(sagas: readonly AnySaga[]): ReadonlyMap<string, AnySaga> {

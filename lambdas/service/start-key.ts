@@ -40,6 +40,16 @@ function keyFault(key: string): string | undefined {
   return hasLoneSurrogate(key) ? 'holds half of a surrogate pair' : undefined;
 }
 
+/** The key stands for another start of this caller. */
+export function keyReused(): Problem {
+  return new Problem(
+    'key-reused',
+    'this idempotency key was used before, with another body or for another saga',
+    'send the first request unchanged to repeat it, or a new key to start another saga',
+    { at: KEY_HEADER },
+  );
+}
+
 /** Whether the saga's id stands for a business fact, or for one caller's key. */
 export type StartKind = 'business' | 'key';
 

@@ -1,18 +1,25 @@
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { JsonValue } from '../../statemachines/ledger/canonical.ts';
 import { recoveryGraph } from '../../statemachines/plan/orders.ts';
-import { PROTOCOL, type StepRecord, type Stored } from '../../statemachines/rules/events.ts';
+import {
+  PROTOCOL,
+  type SagaStarted,
+  type StepRecord,
+  type Stored,
+} from '../../statemachines/rules/events.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
+import type { LedgerId } from '../ports/ledger-store.ts';
 import { PayloadTooLarge } from '../ports/payload-store.ts';
 import { keepWhole } from '../runtime/values.ts';
 import { storable } from '../tool/values.ts';
+import { admissionOf } from './admission.ts';
 import { fitted, parseBody, type RawBody, tooLarge } from './body.ts';
 import { isSameBody, keepBodyDigest } from './body-digest.ts';
 import { demand, type Parts, sagaUnknown } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { Problem } from './problems.ts';
-import { checkedKey, type StartKind, startId } from './start-key.ts';
+import { checkedKey, keyReused, type StartKind, startId } from './start-key.ts';
 import { viewOf } from './view.ts';
 import { type SagaView, sagaPath } from './wire.ts';
 
@@ -21,7 +28,7 @@ import { type SagaView, sagaPath } from './wire.ts';
  * refused before anything is written. The answer does not wait for the first drive.
  *
  * @throws Problem `forbidden`, `definition-unknown`, `key-missing`, `key-invalid`,
- *   `input-too-large`, `body-invalid`, `input-invalid`, `key-reused`
+ *   `input-too-large`, `body-invalid`, `input-invalid`, `key-reused`, `budget-spent`
  */
 export async function startSaga(
   parts: Parts,
@@ -42,39 +49,49 @@ export async function startSaga(
   const existing = await parts.ledger.load(id);
   if (existing !== undefined) return replayed(parts, existing, body, kind);
 
+  const admission = admissionOf(parts, id, saga);
+  await admission.look();
   // The input first: it may be refused for its size, and a refused start leaves nothing behind.
   const kept = await keepInput(parts, id, saga, body, input);
   const bodyDigest = await keepBodyDigest(parts.host.stores.payloads, id, saga.input, body);
-  const startedAt = now();
-  const { deadlineMs, ceiling } = saga.plan;
+  const first = startEvent(parts, principal, id, saga, key);
+  const event = { ...first, ...admission.event, bodyDigest, input: kept };
   const { verdict, state } = await parts.ledger.write(
     id,
-    {
-      kind: 'start',
-      event: {
-        protocol: PROTOCOL,
-        tenant: id.tenant,
-        sagaId: id.sagaId,
-        principal: principal.id,
-        name: saga.name,
-        version: saga.version,
-        sagaType: saga.plan.sagaType,
-        planDigest: saga.plan.digest,
-        machine: parts.machineOf(saga),
-        key,
-        bodyDigest,
-        input: kept,
-        steps: stepRecords(saga),
-        ...(deadlineMs === undefined ? {} : { deadlineAt: startedAt + deadlineMs }),
-        ...(ceiling === undefined ? {} : { ceiling }),
-        registeredAt: startedAt + DRIVE_CHECK_MS,
-      },
-    },
-    { actor: principal.id },
+    { kind: 'start', event },
+    { actor: principal.id, unstarted: true, ...admission.options },
   );
   if (state === undefined) throw sagaUnknown();
   // Somebody else's event 1 may have come first: then this start is a repeat, or a misuse, of that one.
   return verdict.kind === 'append' ? viewOf(state, now()) : replayed(parts, state, body, kind);
+}
+
+/** Event 1 without what the start brought: its body and what follows from it. */
+export function startEvent(
+  parts: Parts,
+  principal: Principal,
+  id: LedgerId,
+  saga: AnySaga,
+  key: string,
+): Omit<SagaStarted, 'type' | 'bodyDigest' | 'input'> {
+  const startedAt = parts.host.clock.now();
+  const { deadlineMs, ceiling } = saga.plan;
+  return {
+    protocol: PROTOCOL,
+    tenant: id.tenant,
+    sagaId: id.sagaId,
+    principal: principal.id,
+    name: saga.name,
+    version: saga.version,
+    sagaType: saga.plan.sagaType,
+    planDigest: saga.plan.digest,
+    machine: parts.machineOf(saga),
+    key,
+    steps: stepRecords(saga),
+    ...(deadlineMs === undefined ? {} : { deadlineAt: startedAt + deadlineMs }),
+    ...(ceiling === undefined ? {} : { ceiling }),
+    registeredAt: startedAt + DRIVE_CHECK_MS,
+  };
 }
 
 export function definitionUnknown(): Problem {
@@ -95,17 +112,12 @@ async function replayed(
 ): Promise<SagaView> {
   const { tenant, sagaId, bodyDigest } = state.start;
   const { stores, clock } = parts.host;
-  if (await isSameBody(stores.payloads, { tenant, sagaId }, bodyDigest, body)) {
+  // A saga that was run again under this key has no body of its own that could be repeated.
+  const again = state.start.previous !== undefined && kind === 'key';
+  if (!again && (await isSameBody(stores.payloads, { tenant, sagaId }, bodyDigest, body))) {
     return { ...viewOf(state, clock.now()), replayed: true };
   }
-  if (kind === 'key') {
-    throw new Problem(
-      'key-reused',
-      'this idempotency key was used before, with another body',
-      'send the first body unchanged to repeat that start, or a new key to start another saga',
-      { at: 'Idempotency-Key' },
-    );
-  }
+  if (kind === 'key') throw keyReused();
   throw new Problem(
     'key-reused',
     'a saga for this business fact exists already, started with another body',
@@ -114,9 +126,9 @@ async function replayed(
   );
 }
 
-async function keepInput(
+export async function keepInput(
   parts: Parts,
-  id: Parameters<typeof keepWhole>[1],
+  id: LedgerId,
   saga: AnySaga,
   body: unknown,
   input: unknown,
@@ -144,6 +156,7 @@ export function stepRecords(saga: AnySaga): StepRecord[] {
       ...(same(step.recoverAfter, assumed.get(step.name) ?? [])
         ? {}
         : { recoverAfter: step.recoverAfter }),
+      ...(step.checkpoint === undefined ? {} : { checkpoint: step.checkpoint }),
     };
   });
 }

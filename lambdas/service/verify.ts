@@ -4,6 +4,7 @@ import type { SagaEvent } from '../../statemachines/rules/events.ts';
 import { wasFinal } from '../../statemachines/rules/evolve.ts';
 import type { LedgerId, LedgerRecord } from '../ports/ledger-store.ts';
 import type { Tampering } from '../ports/saga-index.ts';
+import { checkAdoption, knownToSuccessor } from './adopted.ts';
 import { demand, ledgerIdOf, type Parts, sagaUnknown } from './parts.ts';
 import type { Principal } from './principal.ts';
 import { iso, type VerificationView } from './wire.ts';
@@ -70,11 +71,17 @@ async function verdictOn(parts: Parts, id: LedgerId): Promise<Held> {
   const registered = await isRegistered(parts, id);
   if (registered !== undefined) anchors.push({ name: 'registry', registered });
   const records = await parts.host.stores.ledger.read(id);
-  return {
-    ...verifyChain(id, records, anchors),
-    anchors: anchors.map((anchor) => anchor.name),
-    ...(noted?.tampered === undefined ? {} : { tampered: noted.tampered }),
-  };
+  anchors.push(...(await knownToSuccessor(parts, id, records)));
+  const verdict = verifyChain(id, records, anchors);
+  const names = anchors.map((anchor) => anchor.name);
+  const tampered = noted?.tampered === undefined ? {} : { tampered: noted.tampered };
+  const adoption = verdict.kind === 'valid' ? await checkAdoption(parts, id, records) : undefined;
+  if (verdict.kind !== 'valid' || adoption === undefined) {
+    return { ...verdict, anchors: names, ...tampered };
+  }
+  const { previous, problem } = adoption;
+  const checkedAgainst = [...verdict.checkedAgainst, `saga ${previous}`];
+  return { ...(problem ?? { ...verdict, checkedAgainst }), anchors: checkedAgainst, ...tampered };
 }
 
 /**

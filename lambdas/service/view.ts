@@ -1,13 +1,17 @@
+import { checkpointOf, keptSteps } from '../../statemachines/rules/checkpoint.ts';
 import type { RecoveryEntry } from '../../statemachines/rules/events.ts';
+import { recoveryCostOf } from '../../statemachines/rules/recovery-cost.ts';
 import { standingReport } from '../../statemachines/rules/standing.ts';
 import type { ActionState, SagaState, StepState } from '../../statemachines/rules/state.ts';
 import {
   isBlocked,
+  isDeferred,
   isDone,
   isLive,
   isUnresolved,
   recoveryStatus,
   stepsInOrder,
+  undoSkipped,
 } from '../../statemachines/rules/view.ts';
 import {
   type CompensationState,
@@ -23,6 +27,7 @@ import {
 /** A folded saga as callers see it. `now` tells a live attempt from one whose lease is over. */
 export function viewOf(state: SagaState, now: number): SagaView {
   const { start, halt, review } = state;
+  const recoveryCost = recoveryCostOf(state);
   return {
     id: start.sagaId,
     name: start.name,
@@ -32,6 +37,8 @@ export function viewOf(state: SagaState, now: number): SagaView {
     changedAt: iso(state.at),
     ...(state.dueAt === undefined ? {} : { dueAt: iso(state.dueAt) }),
     ...(start.deadlineAt === undefined ? {} : { deadlineAt: iso(start.deadlineAt) }),
+    ...continued(state),
+    ...(recoveryCost === undefined ? {} : { recoveryCost: { ...recoveryCost } }),
     ...(state.erased ? { erased: true } : {}),
     drive: { state: state.drive, epoch: state.epoch },
     steps: stepsInOrder(state).map((step) => stepView(state, step, now)),
@@ -40,10 +47,12 @@ export function viewOf(state: SagaState, now: number): SagaView {
       : {
           halt: {
             reason: halt.reason,
+            ...(halt.budget === undefined ? {} : { budget: halt.budget }),
             ...(halt.step === undefined ? {} : { step: halt.step }),
             ...(halt.code === undefined ? {} : { code: halt.code }),
             at: iso(halt.at),
             afterPivot: halt.afterPivot,
+            ...(halt.everything === undefined ? {} : { everything: halt.everything }),
           },
         }),
     ...(review === undefined
@@ -63,6 +72,18 @@ export function viewOf(state: SagaState, now: number): SagaView {
   };
 }
 
+/** Where recovery ends, and the sagas before and after this one. */
+function continued(state: SagaState): Pick<SagaView, 'checkpoint' | 'previous' | 'rerun'> {
+  const checkpoint = checkpointOf(state);
+  const { previous } = state.start;
+  const { rerun } = state;
+  return {
+    ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...(previous === undefined ? {} : { previous }),
+    ...(rerun === undefined ? {} : { rerun: rerun.saga }),
+  };
+}
+
 /** An incident is answered under this id, as a review is under its own. */
 export function incidentId(state: SagaState): string | undefined {
   return state.incident === undefined ? undefined : `${state.start.sagaId}.${state.incident.seq}`;
@@ -76,6 +97,7 @@ export function standingView(state: SagaState): StandingView {
     steps: report.steps.map((step) => ({
       ...step,
       externalIds: { ...step.externalIds },
+      ...(step.recoveryIds === undefined ? {} : { recoveryIds: { ...step.recoveryIds } }),
       extra: step.extra.map((ids) => ({ ...ids })),
     })),
   };
@@ -100,26 +122,36 @@ function incidentOf(state: SagaState): Pick<SagaView, 'incident'> {
 function linksOf(state: SagaState): SagaView['links'] {
   const self = sagaPath(state.start.sagaId);
   const open = state.review?.id ?? incidentId(state);
+  const { previous, rerun } = continued(state);
   return {
     self,
     ledger: `${self}/ledger`,
     verification: `${self}/verification`,
     standing: `${self}/standing`,
     ...(open === undefined ? {} : { review: reviewPath(open) }),
+    ...(previous === undefined ? {} : { previous: sagaPath(previous) }),
+    ...(rerun === undefined ? {} : { rerun: sagaPath(rerun) }),
   };
 }
 
 function stepView(state: SagaState, step: StepState, now: number): StepView {
   const { record, forward, recovery, resolved } = step;
+  const skipped = undoSkipped(step);
   return {
     name: record.name,
     tool: record.tool,
     effect: record.effect,
-    forward: { state: forwardState(state, forward, now), ...actionView(forward) },
+    ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
+    forward: {
+      state: forwardState(state, forward, now),
+      ...actionView(forward),
+      ...(step.adopted === undefined ? {} : { adopted: step.adopted }),
+    },
     compensation: {
       state: compensationState(state, step, now),
       ...(recovery === undefined ? { attempts: 0, externalIds: {} } : actionView(recovery)),
       ...(resolved === undefined ? {} : { by: resolved.by }),
+      ...(skipped === undefined ? {} : { skipped }),
     },
   };
 }
@@ -139,10 +171,12 @@ function actionView(action: ActionState): Omit<StepView['forward'], 'state'> {
             class: shown.class,
             code: shown.code,
             message: shown.message,
+            ...(shown.reason === undefined ? {} : { reason: shown.reason }),
             at: iso(shown.at),
           },
         }),
     ...(nextAt === undefined ? {} : { nextAt: iso(nextAt) }),
+    ...(isDeferred(action) && !isDone(action) ? { deferred: true } : {}),
     ...(commit === undefined ? {} : { committedAt: iso(commit.at) }),
   };
 }
@@ -179,6 +213,7 @@ function compensationState(state: SagaState, step: StepState, now: number): Comp
   if (state.halt === undefined || (state.plan !== undefined && entry === undefined)) {
     return 'not_required';
   }
+  if (keptSteps(state).has(step.record.name)) return 'not_required';
   if (status === 'pending') return blocked(state, entry) ? 'blocked' : 'pending';
   const conditional = entry !== undefined && isUnresolved(step.forward);
   return conditional ? 'pending' : 'not_required';

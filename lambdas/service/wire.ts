@@ -4,12 +4,15 @@ import {
   ACTIONS,
   DECISIONS,
   FAILURE_CLASSES,
+  FAILURE_REASONS,
   HALT_REASONS,
   REVIEW_REASONS,
   SAGA_STATES,
 } from '../../statemachines/rules/events.ts';
 import { STANDINGS } from '../../statemachines/rules/standing.ts';
 import { TAMPERING_KINDS } from '../ports/saga-index.ts';
+
+export * from './wire-registry.ts';
 
 /**
  * What the API answers, as schemas: the types of this folder and the OpenAPI document both follow
@@ -51,10 +54,21 @@ export const costSchema = z.object({
   currency: z.string().check(z.regex(/^[A-Z]{3}$/), z.describe('ISO 4217, for example EUR.')),
 });
 
+const recoveryCostSchema = z
+  .object({
+    spentMinor: count,
+    reservedMinor: count.check(z.describe('Set aside for what is still to be undone.')),
+    limitMinor: z.optional(count.check(z.describe('By the ceiling or an approval.'))),
+    overLimitMinor: z.optional(count.check(z.describe('Spent beyond that limit.'))),
+    currency: z.string(),
+  })
+  .check(z.describe('What undoing costs, in the minor unit of the currency.'));
+
 const failureSchema = z.object({
   class: z.enum(FAILURE_CLASSES),
   code: z.string(),
   message: z.string(),
+  reason: z.optional(z.enum(FAILURE_REASONS)),
   at: time,
 });
 
@@ -63,6 +77,9 @@ const actionMembers = {
   externalIds: ids,
   failure: z.optional(failureSchema),
   nextAt: z.optional(time.check(z.describe('When it is tried, or asked about, again.'))),
+  deferred: z.optional(
+    z.boolean().check(z.describe("Its tool's breaker is open: nothing is called until then.")),
+  ),
   committedAt: z.optional(time),
 };
 
@@ -70,11 +87,23 @@ export const stepSchema = z.object({
   name: z.string(),
   tool: z.string(),
   effect: z.enum(EFFECT_CLASSES),
-  forward: z.object({ state: z.enum(FORWARD_STATES), ...actionMembers }),
+  checkpoint: z.optional(
+    z
+      .boolean()
+      .check(z.describe('Recovery goes back no further once it and all before it are done.')),
+  ),
+  forward: z.object({
+    state: z.enum(FORWARD_STATES),
+    ...actionMembers,
+    adopted: z.optional(
+      z.boolean().check(z.describe('Done by the previous saga, whose checkpoint kept it.')),
+    ),
+  }),
   compensation: z.object({
     state: z.enum(COMPENSATION_STATES),
     ...actionMembers,
     by: z.optional(z.string().check(z.describe('Who vouches that nothing of this step stands.'))),
+    skipped: z.optional(z.string().check(z.describe('Why there is nothing to undo.'))),
   }),
 });
 export type StepView = z.infer<typeof stepSchema>;
@@ -91,6 +120,16 @@ export const sagaSchema = z.object({
   replayed: z.optional(
     z.boolean().check(z.describe('An earlier start made this saga; this one changed nothing.')),
   ),
+  checkpoint: z.optional(
+    z
+      .string()
+      .check(z.describe('Recovery goes, or went, back to it: the steps up to it stay done.')),
+  ),
+  previous: z.optional(z.string().check(z.describe('The saga that this one was run again from.'))),
+  rerun: z.optional(
+    z.string().check(z.describe('The saga that goes on with the work of this one.')),
+  ),
+  recoveryCost: z.optional(recoveryCostSchema),
   erased: z.optional(z.boolean().check(z.describe('Its stored arguments and results are gone.'))),
   drive: z.object({
     state: z.enum(['running', 'parked', 'ended']),
@@ -100,10 +139,14 @@ export const sagaSchema = z.object({
   halt: z.optional(
     z.object({
       reason: z.enum(HALT_REASONS),
+      budget: z.optional(
+        z.enum(['saga']).check(z.describe("Whose budget is spent. Absent: the step's own.")),
+      ),
       step: z.optional(z.string()),
       code: z.optional(z.string()),
       at: time,
       afterPivot: z.boolean(),
+      everything: z.optional(z.boolean().check(z.describe('No checkpoint is kept, as asked for.'))),
     }),
   ),
   review: z.optional(
@@ -131,6 +174,8 @@ export const sagaSchema = z.object({
     verification: z.string(),
     standing: z.string(),
     review: z.optional(z.string()),
+    previous: z.optional(z.string()),
+    rerun: z.optional(z.string()),
   }),
 });
 export type SagaView = z.infer<typeof sagaSchema>;
@@ -208,7 +253,9 @@ export const standingSchema = z.object({
   state: z.enum(SAGA_STATES),
   seq: count,
   at: time,
-  clear: z.boolean().check(z.describe('No effect stands, is in doubt or is awaited.')),
+  checkpoint: z.optional(z.string().check(z.describe('What the steps up to it did is kept.'))),
+  recoveryCost: z.optional(recoveryCostSchema),
+  clear: z.boolean().check(z.describe('No effect stands, is kept, is in doubt or is awaited.')),
   summary: z.string(),
   steps: z.array(
     z.object({
@@ -218,7 +265,11 @@ export const standingSchema = z.object({
       standing: z.enum(STANDINGS),
       words: z.string(),
       externalIds: ids,
+      recoveryIds: z.optional(ids.check(z.describe('Of what undid or contained it alone.'))),
       cost: z.optional(costSchema),
+      overshoot: z.optional(
+        costSchema.check(z.describe('Its recovery cost this much more than was set aside for it.')),
+      ),
       by: z.optional(z.string()),
       evidence: z.optional(z.string()),
       extra: z.array(ids),
@@ -259,6 +310,7 @@ export type ReviewPageView = z.infer<typeof reviewPageSchema>;
 
 export const planSchema = z.object({
   hash: z.string(),
+  checkpoint: z.optional(z.string().check(z.describe('The steps up to it are not undone.'))),
   estimateMinor: count,
   currency: z.optional(z.string()),
   entries: z.array(
@@ -268,6 +320,7 @@ export const planSchema = z.object({
       after: z.array(z.string()),
       conditional: z.optional(z.boolean()),
       mark: z.optional(z.boolean()),
+      why: z.optional(z.string().check(z.describe('Why there is nothing to undo.'))),
       estimate: z.optional(costSchema),
     }),
   ),
@@ -298,49 +351,6 @@ export const reviewSchema = z.object({
   ),
 });
 export type ReviewView = z.infer<typeof reviewSchema>;
-
-const policySchema = z.object({
-  dedupe: z.string(),
-  timeoutMs: count,
-  settleMs: count,
-  keyTtlMs: z.optional(count),
-});
-
-export const toolSchema = z.object({
-  name: z.string(),
-  version: z.string(),
-  description: z.string(),
-  effect: z.enum(EFFECT_CLASSES),
-  reconcile: z.boolean(),
-  forward: policySchema,
-  compensate: z.optional(policySchema),
-  contain: z.optional(policySchema),
-  cost: z.optional(z.object({ estimateMinor: count, currency: z.string() })),
-  input: z.record(z.string(), z.unknown()),
-  output: z.record(z.string(), z.unknown()),
-  compensateInput: z.optional(z.record(z.string(), z.unknown())),
-});
-export type ToolView = z.infer<typeof toolSchema>;
-export const toolsSchema = z.object({ tools: z.array(toolSchema) });
-
-export const definitionSchema = z.object({
-  name: z.string(),
-  version: z.string(),
-  type: z.enum(['STANDARD', 'EXPRESS']),
-  businessKey: z.boolean().check(z.describe('Starts for one business fact are one saga.')),
-  steps: z.array(
-    z.object({
-      name: z.string(),
-      tool: z.string(),
-      effect: z.enum(EFFECT_CLASSES),
-      after: z.array(z.string()),
-    }),
-  ),
-  input: z.record(z.string(), z.unknown()),
-  links: z.object({ start: z.string(), graph: z.string() }),
-});
-export type DefinitionView = z.infer<typeof definitionSchema>;
-export const definitionsSchema = z.object({ definitions: z.array(definitionSchema) });
 
 export const problemSchema = z.object({
   type: z.string(),

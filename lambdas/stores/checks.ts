@@ -1,3 +1,5 @@
+import type { Cost } from '../../statemachines/rules/events.ts';
+import type { BreakerRecord } from '../ports/breaker-ledger.ts';
 import type { LedgerId, LedgerRecord } from '../ports/ledger-store.ts';
 import { MAX_PAYLOAD_BYTES, PayloadTooLarge } from '../ports/payload-store.ts';
 
@@ -61,6 +63,40 @@ export function checkedRecord(record: LedgerRecord): LedgerRecord {
     hash: carriedText('record.hash', record.hash),
     nonce: carriedText('record.nonce', record.nonce),
   };
+}
+
+/** As {@link checkedRecord}, of a breaker's ledger. */
+export function checkedBreakerRecord(record: BreakerRecord): BreakerRecord {
+  return {
+    seq: checkedSeq('record.seq', record.seq, 1),
+    body: carriedText('record.body', record.body),
+    nonce: carriedText('record.nonce', record.nonce),
+  };
+}
+
+/** A tool's name, as contracts have it: it is part of a key in every store. */
+export function checkedTool(tool: string): string {
+  if (typeof tool === 'string' && /^[\w-]{1,80}$/.test(tool)) return tool;
+  throw new InvalidStoreArgument(
+    `${JSON.stringify(tool)} is no tool's name: pass 1 to 80 letters, digits, "-" and "_"`,
+  );
+}
+
+export function checkedTenant(tenant: string): string {
+  ledgerKey({ tenant, sagaId: '-' });
+  return tenant;
+}
+
+/** What a saga reserves, or nothing where it costs nothing. */
+export function checkedReserve(reserve: Cost | undefined): Cost | undefined {
+  if (reserve === undefined || reserve.costMinor === 0) return undefined;
+  const { costMinor, currency } = reserve;
+  if (!Number.isSafeInteger(costMinor) || costMinor < 0 || !/^[A-Z]{3}$/.test(currency)) {
+    throw new InvalidStoreArgument(
+      `the reserve ${JSON.stringify(reserve)} is no amount: pass whole minor units and an ISO 4217 code`,
+    );
+  }
+  return { costMinor, currency };
 }
 
 export function checkedSeq(path: string, seq: number, least: number): number {

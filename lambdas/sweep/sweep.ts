@@ -137,6 +137,8 @@ export class Sweep {
     const record = await stores.ledger.head(id);
     const head = record === undefined ? undefined : this.#open(record);
     if (head?.dueAt === undefined) {
+      // A start that came to nothing, or an end whose writer did not come to it.
+      await stores.budgets.giveBack(id);
       await stores.registry.remove(entry);
       return { look: 'removed' };
     }

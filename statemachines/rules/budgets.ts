@@ -21,8 +21,9 @@ export function withBudget(
   if (action !== 'forward' || step.afterPivot !== true) return call;
   const { retry } = call;
   const maxAttempts = Math.max(retry.maxAttempts, AFTER_PIVOT_ATTEMPTS);
-  const forMs = Math.max(retry.forMs ?? 0, AFTER_PIVOT_FOR_MS);
-  return { ...call, retry: { ...retry, maxAttempts, forMs } };
+  const time =
+    retry.forMs === undefined ? {} : { forMs: Math.max(retry.forMs, AFTER_PIVOT_FOR_MS) };
+  return { ...call, retry: { ...retry, maxAttempts, ...time } };
 }
 
 /**

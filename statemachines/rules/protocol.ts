@@ -21,7 +21,7 @@ export const MAX_IDLE_PAUSE_MS = 900_000;
  * until it is done, with growing pauses, before a person is asked.
  */
 export const AFTER_PIVOT_ATTEMPTS = 50;
-/** And for so long, at least. */
+/** And for so long, at least, where it says how long. */
 export const AFTER_PIVOT_FOR_MS = 86_400_000;
 
 /** How long a saga that was asked to go on with another one's work has until its first event stands. */

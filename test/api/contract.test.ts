@@ -4,9 +4,9 @@ import { ROUTES } from '../../lambdas/api/routes.ts';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { verifyExport } from '../../statemachines/ledger/ndjson.ts';
+import { faultyStores } from '../../testing/faulty-stores.ts';
 import { orderInput } from '../service/sagas.ts';
 import { ada, principal, World } from '../service/world.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
 import { openServer, problemOf, type Server } from './server.ts';
 
 let failing: Error | undefined;

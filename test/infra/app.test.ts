@@ -3,10 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
+import { document } from '../../examples/document/saga.ts';
 import { order } from '../../examples/order/saga.ts';
 import { refund } from '../../examples/refund/saga.ts';
+import { exampleApp } from './example-app.ts';
 import { ofType, type Resources, SYNTH_MS } from './synth.ts';
+
+const EXAMPLES = [refund, order, document];
 
 const outdir = mkdtempSync(join(tmpdir(), 'counterstep-app-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
@@ -33,16 +37,48 @@ test(
       ([, { Properties }]) =>
         (JSON.parse(String(Properties.DefinitionString)) as { Comment: string }).Comment,
     );
-    for (const { name, plan } of [refund, order]) {
+    expect(comments).toHaveLength(EXAMPLES.length);
+    for (const { name, plan } of EXAMPLES) {
       expect(comments).toContainEqual(expect.stringMatching(new RegExp(`${name}.*${plan.digest}`)));
     }
-    const tools = new Set(
-      [refund, order].flatMap(({ steps }) => steps.map(({ tool }) => tool.name)),
-    );
-    const ofTools = ofType(resources, 'AWS::Lambda::Function').filter(([id]) =>
-      id.includes('Tool'),
-    );
-    expect(ofTools).toHaveLength(tools.size);
+    const tools = new Set(EXAMPLES.flatMap(({ steps }) => steps.map(({ tool }) => tool.name)));
+    expect(toolFunctions(resources)).toHaveLength(tools.size);
+    // CloudFormation takes 500.
+    expect(Object.keys(resources).length).toBeLessThan(400);
   },
   SYNTH_MS,
 );
+
+test(
+  'of the examples those that the context names are deployed, and served',
+  async () => {
+    const { resources } = await exampleApp({ examples: 'order' });
+    const machines = ofType(resources, 'AWS::StepFunctions::StateMachine').map(([id]) => id);
+    expect(machines).toEqual([expect.stringContaining('Sagaorder')]);
+    expect(toolFunctions(resources)).toHaveLength(order.steps.length);
+    const served = ofType(resources, 'AWS::Lambda::Function').flatMap(([id, { Properties }]) =>
+      /Ledger|Api/.test(id) ? [Properties.Environment] : [],
+    );
+    expect(served).toHaveLength(2);
+    for (const environment of served) {
+      expect(environment).toMatchObject({ Variables: { EXAMPLES: 'order' } });
+    }
+    const routes = ofType(resources, 'AWS::ApiGatewayV2::Route').map(([, { Properties }]) =>
+      String(Properties.RouteKey),
+    );
+    expect(routes).toContain('GET /courier/records');
+    expect(routes.filter((route) => /erp|documents|search|register/.test(route))).toEqual([]);
+  },
+  SYNTH_MS,
+);
+
+test('a name that is no example’s fails, with the names there are', async () => {
+  vi.resetModules();
+  await expect(exampleApp({ examples: 'refund,orders' })).rejects.toThrow(
+    'there is no example saga "orders": name some of refund,order,document',
+  );
+});
+
+function toolFunctions(resources: Resources) {
+  return ofType(resources, 'AWS::Lambda::Function').filter(([id]) => id.includes('Tool'));
+}

@@ -56,7 +56,7 @@ describe('the deployed partner systems', () => {
   test('tools sign for them; the sender of messages is one address, and no mail server is named', () => {
     const environments = environmentsOf(resources);
     const users = environments.filter(([, { PARTNERS_URL }]) => PARTNERS_URL !== undefined);
-    expect(users.length).toBe(7);
+    expect(users.length).toBe(18);
     for (const [id, { PARTNERS_URL, PARTNERS_AUTH }] of users) {
       expect([id, textOf(PARTNERS_URL), PARTNERS_AUTH]).toEqual([
         id,

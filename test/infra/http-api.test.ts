@@ -179,7 +179,7 @@ describe('the function', () => {
     const registry = ['PutItem', 'DeleteItem', 'Query'];
     expect(verdicts(coordination, registry, 'registry#3')).toEqual(Array(3).fill('allowed'));
     const reading = ['GetItem', 'BatchGetItem', 'Query'];
-    for (const key of ['saga#acme/s1', 'index#acme/all#1']) {
+    for (const key of ['saga#acme/s1', 'index#acme/name=refund#1', 'index#acme/names']) {
       expect(verdicts(coordination, reading, key)).toEqual(Array(3).fill('allowed'));
       expect(verdicts(coordination, ['PutItem', 'DeleteItem', 'UpdateItem'], key)).toEqual(
         Array(3).fill('not granted'),

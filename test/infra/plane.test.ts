@@ -1,9 +1,22 @@
+import { LoggingFormat, SystemLogLevel } from 'aws-cdk-lib/aws-lambda';
+import { LogLevel } from 'aws-cdk-lib/aws-stepfunctions';
 import { defineSaga, lambdaTimeoutSeconds } from 'counterstep';
+import type { SagaFunctionProps } from 'counterstep/cdk';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { diamond, line, tools } from '../statemachines/samples.ts';
 import { grantedActions, may, roleOf, statementsOf } from './policies.ts';
-import { deployed, idOf, LEDGER, ofType, type Resources, SYNTH_MS } from './synth.ts';
+import {
+  deployed,
+  final,
+  idOf,
+  LEDGER,
+  ofType,
+  planeIn,
+  type Resources,
+  SYNTH_MS,
+  TOOL_ENTRY,
+} from './synth.ts';
 
 let resources: Resources;
 beforeAll(() => {
@@ -29,6 +42,26 @@ describe('functions', () => {
         },
       },
     });
+  });
+
+  test('log JSON without Lambda’s own lines of what goes well, unless told otherwise', () => {
+    const loggingOf = (functionProps: SagaFunctionProps) =>
+      ofType(deployed([line], { functionProps }).resources, 'AWS::Lambda::Function').map(
+        ([, { Properties }]) => Properties.LoggingConfig as Readonly<Record<string, unknown>>,
+      );
+    const own = [
+      [{}, 'JSON', 'WARN'],
+      [{ systemLogLevelV2: SystemLogLevel.INFO }, 'JSON', 'INFO'],
+      [{ loggingFormat: LoggingFormat.JSON }, 'JSON', 'WARN'],
+      [{ loggingFormat: LoggingFormat.TEXT }, 'Text', undefined],
+    ] as const;
+    for (const [props, format, level] of own) {
+      const configs = loggingOf(props);
+      expect(configs.length).toBeGreaterThan(2);
+      for (const { LogFormat, SystemLogLevel: system } of configs) {
+        expect([props, LogFormat, system]).toEqual([props, format, level]);
+      }
+    }
   });
 
   test('stay deployed when they leave the app, versions and grants too, but not after a failed creation', () => {
@@ -100,6 +133,20 @@ describe('machines', () => {
     }
   });
 
+  test('tell every step in their log where they are told to', () => {
+    const { stack, plane } = planeIn();
+    plane.tool(tools.hold, { entry: TOOL_ENTRY });
+    const saga = defineSaga(
+      { name: 'loud', version: '1', type: 'EXPRESS', input: z.object({ id: z.string() }) },
+      (steps) => steps.step('hold', tools.hold, { input: ({ input }) => input }),
+    );
+    plane.saga(saga, { logLevel: LogLevel.ALL });
+    const machines = ofType(final(stack).resources, 'AWS::StepFunctions::StateMachine');
+    expect(machines.map(([, { Properties }]) => Properties.LoggingConfiguration)).toMatchObject([
+      { Level: 'ALL' },
+    ]);
+  });
+
   test('only a stand-in without versions is deployed to without them', () => {
     const versions = (context: Readonly<Record<string, string>>) =>
       ofType(deployed([line], {}, context).resources, 'AWS::StepFunctions::StateMachineVersion');
@@ -125,7 +172,7 @@ describe('machines', () => {
       entries.find(([, { Type }]) => Type === 'AWS::StepFunctions::StateMachine')?.[1].Properties;
     expect(nameOf(express)).toMatchObject({
       StateMachineType: 'EXPRESS',
-      LoggingConfiguration: { Level: 'ALL' },
+      LoggingConfiguration: { Level: 'ERROR' },
     });
     expect(nameOf(express)?.StateMachineName).not.toBe(nameOf(standard)?.StateMachineName);
   });

@@ -97,7 +97,11 @@ describe('the data at rest', () => {
     for (const [id, { Properties }] of of('AWS::Lambda::Function')) {
       expect([id, Properties.LoggingConfig]).toEqual([
         id,
-        { LogGroup: expect.anything() as unknown },
+        {
+          LogFormat: 'JSON',
+          LogGroup: expect.anything() as unknown,
+          SystemLogLevel: 'WARN',
+        },
       ]);
     }
   });

@@ -165,9 +165,9 @@ describe('a drive that cannot go on parks', () => {
   });
 
   it('until the first of all that it waits for', () => {
-    const rules = new Rules([...SIDE, { name: 'c', after: [], dedupe: 'lookup' }], {
-      deadlineMs: 2_500,
-    });
+    const three = [...SIDE, { name: 'c', after: [], dedupe: 'lookup' } as const];
+    const once = three.map((step) => ({ ...step, maxAttempts: 1 }));
+    const rules = new Rules(once, { deadlineMs: 2_500 });
     rules.does(rules.claim('a'));
     rules.does(rules.claim('b'));
     rules.does(rules.told('b', 'pending', 'forward', { via: 'call', askAgainInMs: 7_000 }));
@@ -184,7 +184,8 @@ describe('a drive that cannot go on parks', () => {
   });
 
   it('and states a passed deadline, or a spent budget', () => {
-    const late = new Rules(TWO, { deadlineMs: 1_000 }).done('a').wait(1_000);
+    const once = TWO.map((step) => ({ ...step, maxAttempts: 1 }));
+    const late = new Rules(once, { deadlineMs: 1_000 }).done('a').wait(1_000);
     expect(late.does(late.assess())).toMatchObject({
       type: 'saga_halted',
       reason: 'deadline_passed',

@@ -1,3 +1,4 @@
+import { standingReport } from 'counterstep';
 import { describe, expect, it } from 'vitest';
 import { Rules, type StepSpec } from '../support/saga-builder.ts';
 
@@ -50,12 +51,86 @@ describe('money', () => {
     rules.does(rules.claim('b', 'compensate'));
     rules.does(rules.commit('b', 'compensate', cost(301)));
     expect(rules.refuses(rules.claim('a', 'compensate'))).toEqual({ reason: 'over_ceiling' });
+    const whole = rules.state.plan?.hash;
+    // What is left is planned by itself, and that plan is what a person approves.
+    expect(rules.does(rules.settle())).toMatchObject({
+      type: 'recovery_planned',
+      plan: { entries: [{ step: 'a', after: [] }], estimateMinor: 300 },
+    });
+    expect(rules.state.plan?.hash).not.toBe(whole);
     rules.does(rules.settle());
     expect(rules.last).toMatchObject({
       type: 'review_opened',
       reason: 'cost_ceiling',
       steps: ['a'],
+      planHash: rules.state.plan?.hash,
+      maxCost: { costMinor: 601, currency: 'EUR' },
+      explanation: expect.stringContaining('601 EUR (minor units) in all, of which 301 are spent'),
     });
+    const approve = (costMinor: number) =>
+      rules.decision({
+        decision: 'approve',
+        planHash: rules.state.plan?.hash ?? '',
+        maxCost: { costMinor, currency: 'EUR' },
+      });
+    expect(rules.refuses(approve(600))).toMatchObject({ reason: 'conflict' });
+    rules.does(approve(601));
+    rules.undone('a');
+    expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
+  });
+
+  it('that is left goes with each claim, and is never what is set aside for others', () => {
+    const rules = planned(COSTLY, ceiling(700));
+    expect(rules.does(rules.claim('b', 'compensate'))).toMatchObject({
+      reserved: { costMinor: 300, currency: 'EUR' },
+      costLimit: { costMinor: 400, currency: 'EUR' },
+    });
+    rules.does(rules.commit('b', 'compensate', cost(350)));
+    expect(rules.last).toMatchObject({ overshoot: { costMinor: 50, currency: 'EUR' } });
+    expect(rules.does(rules.claim('a', 'compensate'))).toMatchObject({
+      costLimit: { costMinor: 350, currency: 'EUR' },
+    });
+  });
+
+  it('has no limit where no ceiling is set, and none is told', () => {
+    const rules = planned(COSTLY);
+    const claim = rules.does(rules.claim('b', 'compensate'));
+    expect(claim).toMatchObject({ reserved: { costMinor: 300 } });
+    expect(claim).not.toHaveProperty('costLimit');
+  });
+
+  it('spent beyond the ceiling by the last undo is shown, though nothing is left to be asked', () => {
+    const rules = planned(COSTLY, ceiling(600));
+    rules.undone('b');
+    rules.does(rules.claim('a', 'compensate'));
+    rules.does(rules.commit('a', 'compensate', cost(700)));
+    expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
+    const report = standingReport(rules.state);
+    expect(report).toMatchObject({
+      clear: true,
+      summary: 'compensated: undone: a, b; undone at a higher cost than planned: a',
+      recoveryCost: {
+        spentMinor: 700,
+        reservedMinor: 0,
+        limitMinor: 600,
+        overLimitMinor: 100,
+        currency: 'EUR',
+      },
+    });
+    expect(report.steps[0]).toMatchObject({
+      step: 'a',
+      cost: { costMinor: 700 },
+      overshoot: { costMinor: 400, currency: 'EUR' },
+    });
+    expect(report.steps[1]).not.toHaveProperty('overshoot');
+  });
+
+  it('paid in another currency than was set aside is all reported', () => {
+    const rules = planned(COSTLY);
+    rules.does(rules.claim('b', 'compensate'));
+    const paid = { cost: { costMinor: 10, currency: 'USD' } };
+    rules.does(rules.commit('b', 'compensate', paid));
+    expect(rules.last).toMatchObject({ overshoot: { costMinor: 10, currency: 'USD' } });
   });
 
   it('goes on within an approval that is bound to the plan and to a most', () => {

@@ -118,7 +118,7 @@ describe('the pivot', () => {
     const defect = { code: 'output_deviates', message: 'no' };
     rules.does(rules.commit('mail', 'forward', { defect }));
     expect(rules.state.halt).toMatchObject({
-      reason: 'step_failed',
+      reason: 'output_refused',
       step: 'mail',
       afterPivot: true,
     });

@@ -2,10 +2,12 @@ import { type Command, canonicalJson, evolve, fold, type JsonValue, toIJson } fr
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { genesisHash, sealEvent } from '../../statemachines/ledger/chain.ts';
+import { keptSteps } from '../../statemachines/rules/checkpoint.ts';
 import { FINAL_STATES, type SagaEvent } from '../../statemachines/rules/events.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import { isRecovered, isUnresolved, writes } from '../../statemachines/rules/view.ts';
-import { check, type StoredRecord } from '../support/checker.ts';
+import { check } from '../../testing/checker/check.ts';
+import type { StoredRecord } from '../../testing/checker/records.ts';
 import { Rules, type StepSpec } from '../support/saga-builder.ts';
 
 /** Random sagas, random commands at random times: whatever is asked, the invariants hold. */
@@ -26,6 +28,8 @@ const specs: fc.Arbitrary<readonly StepSpec[]> = fc
         reconcile: fc.boolean(),
         wide: fc.boolean(),
         hook: fc.boolean(),
+        checkpoint: fc.boolean(),
+        timed: fc.boolean(),
       }),
       { minLength: 1, maxLength: 4 },
     ),
@@ -34,6 +38,8 @@ const specs: fc.Arbitrary<readonly StepSpec[]> = fc
     }),
   )
   .map(([drafts, pivot]) => {
+    // A checkpoint is one moment: nothing runs beside it.
+    const inLine = drafts.every(({ wide }, index) => index === 0 || !wide);
     const steps: StepSpec[] = drafts.map((draft, index) => ({
       name: `s${index}`,
       effect: draft.effect,
@@ -42,8 +48,10 @@ const specs: fc.Arbitrary<readonly StepSpec[]> = fc
       maxAttempts: 2,
       costMinor: 100,
       pendingForMs: 60_000,
+      ...(draft.timed ? { forMs: 5_000 } : {}),
       ...(draft.hook ? { hook: true as const } : {}),
       ...(draft.wide && index > 0 ? { after: [] } : {}),
+      ...(draft.checkpoint && inLine ? { checkpoint: true as const } : {}),
     }));
     if (pivot === undefined) return steps;
     const before = steps.map((step) => step.name);
@@ -56,6 +64,7 @@ const specs: fc.Arbitrary<readonly StepSpec[]> = fc
 
 const ANYTHING = [
   'claim',
+  'defer',
   'commit',
   'late',
   'fail',
@@ -73,6 +82,7 @@ const ANYTHING = [
   'decide',
   'suggest',
   'erase',
+  'rerun',
   'old-drive',
   'long-wait',
 ] as const;
@@ -154,6 +164,8 @@ function commandOf(rules: Rules, move: Move): Command | undefined {
     }
     case 'claim':
       return rules.claim(name, action);
+    case 'defer':
+      return { ...rules.claim(name, action), kind: 'defer', until: rules.now + move.more * 20 };
     case 'old-drive':
       return rules.claim(name, action, { epoch: rules.state.epoch - 1 });
     case 'commit':
@@ -200,7 +212,10 @@ function commandOf(rules: Rules, move: Move): Command | undefined {
     case 'grant':
       return { kind: 'grant', reason: move.more % 2 === 0 ? 'due' : 'restart' };
     case 'cancel':
-      return move.more % 8 === 0 ? { kind: 'cancel', reason: 'x' } : undefined;
+      if (move.more % 8 > 0) return undefined;
+      return { kind: 'cancel', reason: 'x', ...(move.pick % 2 === 0 ? { everything: true } : {}) };
+    case 'rerun':
+      return { kind: 'rerun', saga: `next-${move.more % 2}` };
     case 'resume':
       return { kind: 'resume' };
     case 'suggest':
@@ -211,6 +226,7 @@ function commandOf(rules: Rules, move: Move): Command | undefined {
       const decisions = [
         { decision: 'retry' },
         { decision: 'recover' },
+        { decision: 'recover', everything: true },
         { decision: 'reject' },
         { decision: 'resolve', step: name, evidence: 'x' },
         { decision: 'answer', step: name, action, answer: 'committed', evidence: 'x' },
@@ -254,8 +270,12 @@ function holds(before: SagaState, event: SagaEvent, after: SagaState): void {
       before.halt.afterPivot,
   ).toBe(true);
   if (event.type === 'saga_compensated') {
+    const kept = keptSteps(before);
+    expect(event.checkpoint).toBe(before.plan?.checkpoint);
+    expect(kept.size > 0).toBe(event.checkpoint !== undefined);
     for (const step of after.steps.values()) {
-      if (!writes(step.record.effect)) continue;
+      if (kept.has(step.record.name)) expect(step.recovery, step.record.name).toBeUndefined();
+      if (!writes(step.record.effect) || kept.has(step.record.name)) continue;
       expect(isRecovered(step), step.record.name).toBe(true);
       expect(step.record.effect === 'irreversible' && step.forward.status === 'done').toBe(false);
       const open = isUnresolved(step.forward) && step.resolved === undefined;
@@ -271,12 +291,19 @@ function holds(before: SagaState, event: SagaEvent, after: SagaState): void {
   }
 }
 
+const limits = fc.record({
+  deadline: fc.boolean(),
+  ceiling: fc.boolean(),
+  budget: fc.boolean(),
+});
+
 it('holds the invariants whatever is asked', () => {
   const seen = new Map<string, number>();
   fc.assert(
-    fc.property(specs, moves, fc.boolean(), fc.boolean(), (steps, tried, deadline, ceiling) => {
+    fc.property(specs, moves, limits, (steps, tried, { deadline, ceiling, budget }) => {
       const rules = new Rules(steps, {
         ...(deadline ? { deadlineMs: 30_000 } : {}),
+        ...(budget ? { budget: { attempts: steps.length + 1 } } : {}),
         ...(ceiling ? { recovery: { ceiling: { costMinor: 150, currency: 'EUR' } } } : {}),
       });
       for (const move of tried) {
@@ -293,6 +320,10 @@ it('holds the invariants whatever is asked', () => {
         rules.applies(verdict.event);
         seen.set(verdict.event.type, (seen.get(verdict.event.type) ?? 0) + 1);
         seen.set(verdict.event.state, (seen.get(verdict.event.state) ?? 0) + 1);
+        if ('reason' in verdict.event && verdict.event.reason !== undefined) {
+          seen.set(verdict.event.reason, (seen.get(verdict.event.reason) ?? 0) + 1);
+        }
+        if ('checkpoint' in verdict.event) seen.set('to a checkpoint', 1);
         holds(before, verdict.event, rules.state);
       }
       expect(describeState(fold(rules.events))).toBe(describeState(rules.state));
@@ -309,6 +340,10 @@ it('holds the invariants whatever is asked', () => {
     'saga_halted',
     'needs_review',
     'payloads_erased',
+    'rerun_claimed',
+    'to a checkpoint',
+    'step_deferred',
+    'breaker',
   ]) {
     expect(seen.get(reached) ?? 0, reached).toBeGreaterThan(0);
   }

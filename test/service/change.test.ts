@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { StepDeclaration } from '../../statemachines/language/saga.ts';
 import { sha256Hex } from '../../statemachines/ledger/hash.ts';
+import { faultyStores } from '../../testing/faulty-stores.ts';
 import { toolOf } from '../statemachines/samples.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
 import { chargeCard, holdStock, order, orderInput, sendMail } from './sagas.ts';
 import { ada, principal, problemIn, stranger, World } from './world.ts';
 

@@ -1,7 +1,11 @@
+import { defineSaga, defineTool } from 'counterstep';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sealBreaker } from '../../lambdas/runtime/breaker-record.ts';
 import type { MemoryStores } from '../../lambdas/stores/memory/open.ts';
 import { genesisHash, LedgerDamaged, sealEvent } from '../../statemachines/ledger/chain.ts';
 import { verifyExport } from '../../statemachines/ledger/ndjson.ts';
+import { decideBreaker, FRESH_BREAKER } from '../../statemachines/rules/breaker.ts';
 import { orderInput } from './sagas.ts';
 import { ada, problemIn, World } from './world.ts';
 
@@ -190,8 +194,41 @@ describe('the list', () => {
 });
 
 describe('the registry', () => {
-  test('tells each tool with its effect, its dedupe and its schemas', () => {
-    const { tools } = new World().service.tools(ada);
+  test('tells of a breaker whether the tool is called at all', async () => {
+    const breaker = { failures: 1, withinMs: 60_000, openMs: 30_000 };
+    const guarded = defineTool({
+      name: 'guarded',
+      description: 'Has a breaker.',
+      effect: 'read_only',
+      input: z.object({}),
+      output: z.object({}),
+      forward: { timeoutMs: 1_000, retry: { forMs: 5_000 } },
+      breaker,
+    });
+    const saga = defineSaga({ name: 'look', version: '1', input: z.object({}) }, (steps) =>
+      steps.step('look', guarded, { input: () => ({}) }),
+    );
+    const world = new World({ sagas: [saga] });
+    const told = async () => (await world.service.tools(ada)).tools[0];
+    expect(await told()).toMatchObject({
+      breaker: { ...breaker, state: 'closed' },
+      forward: { maxAttempts: 3, retryForMs: 5_000 },
+    });
+    const now = world.clock.now();
+    const failed = { kind: 'failed', code: 'busy' } as const;
+    const verdict = decideBreaker(FRESH_BREAKER, failed, breaker, now);
+    if (verdict.kind !== 'append') throw new Error('it did not open');
+    await world.stores.breakers.append('guarded', sealBreaker(verdict.event, 'n'));
+    expect((await told())?.breaker).toEqual({
+      ...breaker,
+      state: 'open',
+      since: new Date(now).toISOString(),
+      until: new Date(now + 30_000).toISOString(),
+    });
+  });
+
+  test('tells each tool with its effect, its dedupe and its schemas', async () => {
+    const { tools } = await new World().service.tools(ada);
     expect(tools.map((tool) => tool.name)).toEqual(['charge-card', 'hold-stock', 'send-mail']);
     expect(tools[0]).toMatchObject({
       effect: 'reversible_with_cost',

@@ -5,8 +5,8 @@ import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import { stepRecords } from '../../lambdas/service/start.ts';
 import { sha256Hex } from '../../statemachines/ledger/hash.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
+import { faultyStores } from '../../testing/faulty-stores.ts';
 import { diamond, line, stepOf, toolOf } from '../statemachines/samples.ts';
-import { faultyStores } from '../support/faulty-stores.ts';
 import { holdStock, order, orderInput, refund } from './sagas.ts';
 import { ada, EMPTY, principal, problemIn, stranger, World } from './world.ts';
 

@@ -14,6 +14,7 @@ import { Projection } from '../../local/projection.ts';
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { SagaEvent } from '../../statemachines/rules/events.ts';
+import type { TenantBudgetBook } from '../../statemachines/rules/tenant-budget.ts';
 import { sagas as allSagas } from './sagas.ts';
 
 /** A clock that moves when a test says so. Whoever sleeps wakes at once. */
@@ -26,7 +27,8 @@ export class HandClock implements Clock {
     this.time += ms;
   }
   async sleep(ms: number): Promise<void> {
-    this.time += ms;
+    // Clocks count whole milliseconds.
+    this.time += Math.ceil(ms);
   }
   timer(): () => void {
     return () => {};
@@ -39,6 +41,7 @@ export interface WorldOptions {
   readonly drives?: DriveStarter;
   readonly index?: SagaIndex;
   readonly log?: Log;
+  readonly tenants?: TenantBudgetBook;
   /** Put before the stores, to fail them. */
   readonly around?: (stores: Stores) => Stores;
 }
@@ -53,6 +56,8 @@ export class World {
   readonly service: SagaService;
   /** Drives that were asked for, where no other starter was given. */
   readonly started: Drive[] = [];
+  readonly sagas: readonly AnySaga[];
+  readonly #tenants: TenantBudgetBook | undefined;
 
   constructor(options: WorldOptions = {}) {
     const record = async (drive: Drive): Promise<void> => {
@@ -67,7 +72,9 @@ export class World {
       appended: (id, event, hash) => this.projection.seen(id, event, hash),
     };
     this.ledger = new SagaLedger(this.host);
-    this.service = this.serving(options.sagas ?? allSagas, options.index);
+    this.#tenants = options.tenants;
+    this.sagas = options.sagas ?? allSagas;
+    this.service = this.serving(this.sagas, options.index);
   }
 
   /** Another process over the same stores: it remembers nothing of this one. */
@@ -77,6 +84,7 @@ export class World {
       ledger: new SagaLedger(this.host),
       sagas,
       index,
+      ...(this.#tenants === undefined ? {} : { tenants: this.#tenants }),
       machineOf: (saga) => `${saga.name}@${saga.plan.digest}`,
     });
   }

@@ -7,10 +7,12 @@ import { REGISTRY_SHARDS } from '../../lambdas/stores/dynamodb/registry.ts';
 import { createTables, type TableNames } from '../../lambdas/stores/dynamodb/tables.ts';
 import { type Dynalite, localClient, startDynalite } from '../support/dynalite.ts';
 import { type DynamoProxy, startDynamoProxy } from '../support/dynamo-proxy.ts';
+import { breakerLedgerContract } from './breaker-ledger.contract.ts';
 import { freshLedger, type OpenHarness, recordAt } from './harness.ts';
 import { ledgerStoreContract } from './ledger-store.contract.ts';
 import { payloadStoreContract } from './payload-store.contract.ts';
 import { registryContract } from './registry.contract.ts';
+import { tenantBudgetsContract } from './tenant-budgets.contract.ts';
 
 let server: Dynalite;
 let proxy: DynamoProxy;
@@ -72,6 +74,9 @@ payloadStoreContract(
   harness('conditional-put', () => server.tables),
 );
 registryContract('DynamoDB', harness('conditional-put', freshCoordination));
+// Without transactions: the server knows none. With them the suite runs on the stand-in (test/e2e).
+tenantBudgetsContract('DynamoDB, one by one', harness('conditional-put', freshCoordination));
+breakerLedgerContract('DynamoDB', harness('conditional-put', freshCoordination));
 
 describe('DynamoDB stores', () => {
   test('in PartiQL mode an append is one INSERT and nothing else', async () => {

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type EmbeddedStores, openEmbeddedStores } from '../../lambdas/stores/embedded/open.ts';
+import { breakerLedgerContract } from './breaker-ledger.contract.ts';
 import { type OpenHarness, recordAt } from './harness.ts';
 import { headsContract } from './heads.contract.ts';
 import { ledgerStoreContract } from './ledger-store.contract.ts';
 import { payloadStoreContract } from './payload-store.contract.ts';
 import { registryContract } from './registry.contract.ts';
+import { tenantBudgetsContract } from './tenant-budgets.contract.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'counterstep-embedded-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -45,6 +47,8 @@ const openHarness: OpenHarness = async () => {
 ledgerStoreContract('embedded', openHarness);
 payloadStoreContract('embedded', openHarness);
 registryContract('embedded', openHarness);
+tenantBudgetsContract('embedded', openHarness);
+breakerLedgerContract('embedded', openHarness);
 headsContract('embedded', async () => {
   const stores = await openEmbeddedStores({ path: freshFolder() });
   return { heads: stores.openHeads(), close: () => stores.close() };

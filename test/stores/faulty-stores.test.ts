@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import { memoryStores } from '../../lambdas/stores/memory/open.ts';
-import { faultyStores, type StoreCall } from '../support/faulty-stores.ts';
+import { faultyStores, type StoreCall } from '../../testing/faulty-stores.ts';
 import { recordAt } from './harness.ts';
 import { ledgerStoreContract } from './ledger-store.contract.ts';
 

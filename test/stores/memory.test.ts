@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { memoryStores } from '../../lambdas/stores/memory/open.ts';
+import { breakerLedgerContract } from './breaker-ledger.contract.ts';
 import type { StoreHarness } from './harness.ts';
 import { headsContract } from './heads.contract.ts';
 import { ledgerStoreContract } from './ledger-store.contract.ts';
 import { payloadStoreContract } from './payload-store.contract.ts';
 import { registryContract } from './registry.contract.ts';
+import { tenantBudgetsContract } from './tenant-budgets.contract.ts';
 
 async function open(): Promise<StoreHarness> {
   const stores = memoryStores();
@@ -23,6 +25,8 @@ async function open(): Promise<StoreHarness> {
 ledgerStoreContract('memory', open);
 payloadStoreContract('memory', open);
 registryContract('memory', open);
+tenantBudgetsContract('memory', open);
+breakerLedgerContract('memory', open);
 headsContract('memory', async () => ({ heads: memoryStores().openHeads(), close: async () => {} }));
 
 test('a run repeats under the same entropy', async () => {

@@ -11,9 +11,10 @@ import { SagaLedger } from '../../lambdas/runtime/saga-ledger.ts';
 import { memoryStores } from '../../lambdas/stores/memory/open.ts';
 import { Sweep } from '../../lambdas/sweep/sweep.ts';
 import type { CountName, GaugeName, OpenState } from '../../statemachines/metrics.ts';
+import type { SagaStarted } from '../../statemachines/rules/events.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
+import { VirtualTime } from '../../testing/virtual-time.ts';
 import { Rules, type SagaOptions, type StepSpec, sagaOf } from '../support/saga-builder.ts';
-import { VirtualTime } from '../support/virtual-clock.ts';
 
 /** Metrics as they were noted. */
 export class NotedMetrics implements Metrics {
@@ -75,9 +76,10 @@ export class SweepWorld {
     return { tenant, sagaId: name };
   }
 
-  async start(id: LedgerId): Promise<void> {
+  async start(id: LedgerId, more: Pick<SagaStarted, 'charged'> = {}): Promise<void> {
     const event = {
       ...this.forms.state.start,
+      ...more,
       ...id,
       registeredAt: this.time.now() + DRIVE_CHECK_MS,
     };

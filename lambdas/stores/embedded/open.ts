@@ -4,6 +4,8 @@ import { open } from 'lmdb';
 import { type Entropy, systemEntropy } from '../../ports/entropy.ts';
 import type { Heads } from '../../ports/heads.ts';
 import type { Stores } from '../../ports/stores.ts';
+import { embeddedBreakers } from './breakers.ts';
+import { embeddedBudgets } from './budgets.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type EmbeddedHeads, embeddedHeads } from './heads.ts';
 import { type EmbeddedLedger, embeddedLedger } from './ledger.ts';
@@ -96,6 +98,8 @@ export async function openEmbeddedStores(options: EmbeddedOptions): Promise<Embe
     ledger: embeddedLedger(table('ledger')),
     payloads: embeddedPayloads(table('payloads'), entropy),
     registry: embeddedRegistry(table('registry')),
+    budgets: embeddedBudgets(table('budgets')),
+    breakers: embeddedBreakers(table('breakers')),
     openHeads,
     close: () => {
       closing ??= close();

@@ -1,6 +1,8 @@
 import { type Entropy, systemEntropy } from '../../ports/entropy.ts';
 import type { Heads } from '../../ports/heads.ts';
 import type { Stores } from '../../ports/stores.ts';
+import { type MemoryBreakers, memoryBreakers } from './breakers.ts';
+import { type MemoryBudgets, memoryBudgets } from './budgets.ts';
 import { memoryHeads } from './heads.ts';
 import { type MemoryLedgers, memoryLedger } from './ledger.ts';
 import { type MemoryPayloads, memoryPayloads } from './payloads.ts';
@@ -13,6 +15,8 @@ export interface MemoryStores extends Stores {
     readonly ledgers: MemoryLedgers;
     readonly payloads: MemoryPayloads;
     readonly registry: MemoryRegistry;
+    readonly budgets: MemoryBudgets;
+    readonly breakers: MemoryBreakers;
   };
 }
 
@@ -25,12 +29,16 @@ export function memoryStores(options: { readonly entropy?: Entropy } = {}): Memo
     ledgers: new Map() as MemoryLedgers,
     payloads: new Map() as MemoryPayloads,
     registry: new Set() as MemoryRegistry,
+    budgets: new Map() as MemoryBudgets,
+    breakers: new Map() as MemoryBreakers,
   };
   const heads = memoryHeads();
   return {
     ledger: memoryLedger(held.ledgers),
     payloads: memoryPayloads(held.payloads, options.entropy ?? systemEntropy),
     registry: memoryRegistry(held.registry),
+    budgets: memoryBudgets(held.budgets),
+    breakers: memoryBreakers(held.breakers),
     openHeads: () => heads,
     held,
   };
