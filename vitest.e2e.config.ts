@@ -11,13 +11,16 @@ export default mergeConfig(
     test: {
       include: ['test/e2e/*.test.ts'],
       globalSetup: ['test/e2e/setup.ts'],
-      // One stand-in for AWS serves all files, on a machine of few cores.
-      fileParallelism: false,
+      // They wait for the sweep most of their time, each over a stack of its own.
+      fileParallelism: true,
+      maxWorkers: 2,
       // A deployment bundles every function.
       hookTimeout: 600_000,
       // What is due is found within two minutes; some of these wait for it twice.
       testTimeout: 420_000,
-      maxConcurrency: 16,
+      // As many as wait for the sweep in one file; the others follow them. More at once would only wait for
+      // functions that start cold, longer than the examples' partners are waited for.
+      maxConcurrency: 6,
     },
   }),
 );

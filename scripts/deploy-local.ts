@@ -2,8 +2,9 @@ import { deployLocally } from './emulator/deploy.ts';
 
 /**
  * `AWS_ENDPOINT_URL=http://127.0.0.1:4566 npm run deploy:local`: the example app to whatever stand-in for
- * AWS listens there. `PARTNERS_URL` and `SMTP_URL` say where the deployed functions find the outside
- * systems, `JWT_ISSUER` and `JWT_AUDIENCE` whose tokens the API takes. Prints the stack's outputs.
+ * AWS listens there. `PARTNERS_URL` and `AWS_ENDPOINT_URL_SESV2` name other outside systems than the deployed
+ * partners and the stand-in's own SES, `EXAMPLES` fewer sagas than all (`refund,order`), `MAIL_FROM` who sends,
+ * `JWT_ISSUER` and `JWT_AUDIENCE` whose tokens the API takes. Prints the stack's outputs.
  */
 const endpoint = process.env.AWS_ENDPOINT_URL;
 if (endpoint === undefined || endpoint === '') {
@@ -15,7 +16,9 @@ if (endpoint === undefined || endpoint === '') {
 
 const CONTEXT = {
   PARTNERS_URL: 'partnersUrl',
-  SMTP_URL: 'smtpUrl',
+  AWS_ENDPOINT_URL_SESV2: 'sesUrl',
+  EXAMPLES: 'examples',
+  MAIL_FROM: 'mailFrom',
   JWT_ISSUER: 'jwtIssuer',
   JWT_AUDIENCE: 'jwtAudience',
   SAGA_TYPE: 'sagaType',

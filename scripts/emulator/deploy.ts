@@ -3,17 +3,22 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CACHE } from './python.ts';
 
-export interface LocalDeployment {
+export interface StandInAddress {
   /** Where the stand-in for AWS listens. */
   readonly endpoint: string;
   /** Default: `endpoint`. One by a name must resolve below it too, as buckets have names of their own. */
   readonly s3Endpoint?: string;
+  /** Told of everything the CDK says. */
+  readonly say: (text: string) => void;
+}
+
+export interface LocalDeployment extends StandInAddress {
+  /** Name of the app's stack. Several may stand side by side. Default: the app's own. */
+  readonly stack?: string;
   /** Of the CDK app: where the partners are, whose tokens are taken, and so on. */
   readonly context: Readonly<Record<string, string>>;
   /** Default: the one in `cdk.json`. */
   readonly app?: string;
-  /** Told of everything the CDK says. */
-  readonly say: (text: string) => void;
 }
 
 /** Outputs of each stack, by name. */
@@ -30,21 +35,38 @@ const ENVIRONMENT = 'aws://000000000000/us-east-1';
  * @throws Error with the end of what the CDK said, where it fails
  */
 export async function deployLocally(deployment: LocalDeployment): Promise<Outputs> {
+  await bootstrapLocally(deployment);
+  return deployAgain(deployment);
+}
+
+/** What every stack of the CDK needs first, once for a stand-in. @throws as {@link deployLocally} */
+export async function bootstrapLocally(to: StandInAddress): Promise<void> {
+  await cdk(to, ['bootstrap', ENVIRONMENT]);
+}
+
+/** Deploys to a stand-in that was bootstrapped before. @throws as {@link deployLocally} */
+export async function deployAgain(deployment: LocalDeployment): Promise<Outputs> {
+  const { stack, app } = deployment;
+  const context = {
+    // The names that APIs get there are not resolved by every system.
+    httpApiAddress: `${deployment.endpoint}/_aws/execute-api/{id}/$default`,
+    ...deployment.context,
+    ...(stack === undefined ? {} : { stackName: stack }),
+  };
   mkdirSync(CACHE, { recursive: true });
-  const outputs = join(CACHE, 'outputs.json');
-  await cdk(deployment, ['bootstrap', ENVIRONMENT]);
+  // Each stack's own, and apart from what `cdk synth` writes: deployments may run beside each other.
+  const outputs = join(CACHE, `outputs-${stack ?? 'default'}.json`);
   await cdk(deployment, [
     ...['deploy', '--all', '--require-approval', 'never', '--outputs-file', outputs],
-    // Apart from what `cdk synth` writes, which may run beside this.
-    ...['--output', join(CACHE, 'cdk.out')],
-    ...(deployment.app === undefined ? [] : ['--app', deployment.app]),
-    ...Object.entries(deployment.context).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ...['--output', join(CACHE, `cdk.out-${stack ?? 'default'}`)],
+    ...(app === undefined ? [] : ['--app', app]),
+    ...Object.entries(context).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
   return JSON.parse(readFileSync(outputs, 'utf8')) as Outputs;
 }
 
 async function cdk(
-  { endpoint, s3Endpoint, say }: LocalDeployment,
+  { endpoint, s3Endpoint, say }: StandInAddress,
   args: readonly string[],
 ): Promise<void> {
   const child = spawn(process.execPath, [CDKLOCAL, ...args, '--no-notices', '--ci'], {

@@ -86,8 +86,9 @@ function settings(port: number, folder: string): NodeJS.ProcessEnv {
     TMPDIR: folder,
     STATE_DIR: join(folder, 'state'),
     S3_DATA_DIR: join(folder, 's3'),
-    // Each invocation at a time is a process of its own: a burst would start hundreds.
-    LAMBDA_ACCOUNT_CONCURRENCY: '16',
+    // Each invocation at a time is a process of its own: a burst would start hundreds. Beyond this callers
+    // are answered with 429.
+    LAMBDA_ACCOUNT_CONCURRENCY: '48',
     // It loses the names of errors, so what is never retried on AWS is retried here: with shorter
     // pauses between tries. The definitions have no Wait states that this could shorten.
     SFN_WAIT_SCALE: '0.1',

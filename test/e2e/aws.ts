@@ -1,6 +1,7 @@
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import {
   DescribeExecutionCommand,
+  DescribeStateMachineCommand,
   SFNClient,
   type SFNClientConfig,
   StopExecutionCommand,
@@ -17,8 +18,10 @@ import { dynamoClient, dynamoStores } from '../../lambdas/stores/dynamodb/open.t
 import { dynamoSagaIndex } from '../../lambdas/stores/dynamodb/saga-index.ts';
 import type { TableNames } from '../../lambdas/stores/dynamodb/tables.ts';
 import { ROLES } from '../../statemachines/access.ts';
+import type { SagaType } from '../../statemachines/language/effects.ts';
 import { executionNameOf } from '../../statemachines/rules/keys.ts';
 import { TENANT } from './deployed.ts';
+import type { AwsSide } from './worlds.ts';
 
 /** AWS's own APIs at a stand-in, as somebody beside the plane would use them. */
 export function clientConfig(endpoint: string) {
@@ -30,12 +33,12 @@ export function clientConfig(endpoint: string) {
 }
 
 /** The tables that the stack made, by their names. */
-export async function tablesAt(endpoint: string): Promise<TableNames> {
+async function tablesOf({ endpoint, stack }: AwsSide): Promise<TableNames> {
   const client = new DynamoDBClient(clientConfig(endpoint));
   const { TableNames: names = [] } = await client.send(new ListTablesCommand({}));
   client.destroy();
   const named = (part: string): string => {
-    const found = names.filter((name) => name.includes(`SagasTables${part}`));
+    const found = names.filter((name) => name.startsWith(`${stack}-SagasTables${part}`));
     const [only] = found;
     if (only === undefined || found.length > 1) {
       throw new Error(`${found.length} tables of the stack are a ${part} table: ${names}`);
@@ -54,6 +57,24 @@ export function machineOf(events: readonly LedgerEvent[]): string {
   const machine = events[0]?.machine;
   if (machine === undefined) throw new Error('event 1 names no machine');
   return machine;
+}
+
+/** The published functions that the definition of a machine version calls, by their ARNs. */
+export async function functionVersionsOf(endpoint: string, machine: string): Promise<string[]> {
+  const client = new SFNClient(clientConfig(endpoint));
+  const command = new DescribeStateMachineCommand({ stateMachineArn: machine });
+  const { definition = '' } = await client.send(command);
+  client.destroy();
+  return [...new Set(definition.match(/arn:aws:lambda:[\w:.-]+:\d+/g))];
+}
+
+/** What GetFunction says of one published version, by Lambda's own HTTP API. */
+export async function publishedVersion(endpoint: string, arn: string): Promise<unknown> {
+  const [, name, version] = /:function:([^:]+):(\d+)$/.exec(arn) ?? [];
+  const response = await fetch(`${endpoint}/2015-03-31/functions/${name}?Qualifier=${version}`);
+  if (!response.ok) throw new Error(`there is no ${arn}: ${await response.text()}`);
+  const { Configuration } = (await response.json()) as { readonly Configuration: unknown };
+  return Configuration;
 }
 
 /** Executions of one saga. */
@@ -90,18 +111,23 @@ export class Executions {
   }
 }
 
+export interface LostStart {
+  readonly aws: AwsSide;
+  readonly sagaType: SagaType;
+  /** Version that event 1 names. */
+  readonly machine: string;
+  readonly key: string;
+  readonly input: unknown;
+}
+
 /**
  * Starts a refund as the API does, and loses the call that starts its first drive. The service is the
  * plane's own, here in this process.
  */
-export async function startAndLoseDrive(
-  endpoint: string,
-  machine: string,
-  key: string,
-  input: unknown,
-): Promise<Pick<Saga, 'id'>> {
-  const client = dynamoClient(clientConfig(endpoint));
-  const tables = await tablesAt(endpoint);
+export async function startAndLoseDrive(lost: LostStart): Promise<Pick<Saga, 'id'>> {
+  const { aws, sagaType, machine, key, input } = lost;
+  const client = dynamoClient(clientConfig(aws.endpoint));
+  const tables = await tablesOf(aws);
   const host = {
     clock: systemClock,
     entropy: systemEntropy,
@@ -116,7 +142,7 @@ export async function startAndLoseDrive(
   const service = new SagaService({
     host,
     ledger: new SagaLedger(host),
-    sagas: [refundOf('STANDARD')],
+    sagas: [refundOf(sagaType)],
     index: dynamoSagaIndex({ client, table: tables.coordination }),
     machineOf: () => machine,
   });

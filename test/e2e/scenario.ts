@@ -1,9 +1,17 @@
 import { expect } from 'vitest';
+import type { LedgerEvent } from '../../examples/demo/plane-client.ts';
 import { SCENARIOS } from '../../examples/demo/scenarios.ts';
-import type { World } from '../../examples/demo/world.ts';
+import type { Place } from './worlds.ts';
 
-/** Plays one scenario of the demonstration; every claim of it must hold, and its chain verify. */
-export async function play(world: World, name: string, orderId: string): Promise<string> {
+/**
+ * Plays one scenario of the demonstration; every claim of it must hold, its chain verify, and its
+ * machine be of the place's type. Answers the saga's events.
+ */
+export async function play(
+  { world, sagaType }: Pick<Place, 'world' | 'sagaType'>,
+  name: string,
+  orderId: string,
+): Promise<readonly LedgerEvent[]> {
   const scenario = SCENARIOS.find((each) => each.name === name);
   if (scenario === undefined) throw new Error(`there is no scenario "${name}"`);
   const { id, checks } = await scenario.run(world, orderId);
@@ -11,8 +19,25 @@ export async function play(world: World, name: string, orderId: string): Promise
   const failed = checks.filter(({ ok }) => !ok).map(({ claim }) => claim);
   const events = await world.plane().events(id);
   const story = events.map(({ seq, type, epoch, reason }) => `${seq} ${type} ${epoch} ${reason}`);
-  expect({ failed, verdict }, story.join('\n')).toEqual({ failed: [], verdict: 'valid' });
-  return id;
+  const type = events[0]?.sagaType;
+  expect({ failed, verdict, type }, story.join('\n')).toEqual({
+    failed: [],
+    verdict: 'valid',
+    type: sagaType,
+  });
+  return events;
+}
+
+/** The promise: whatever is due is found within two minutes, by a sweep each minute. */
+export const FOUND_WITHIN_MS = 120_000;
+
+/** How long each drive that was granted because the saga was due was waited for. */
+export function waits(events: readonly LedgerEvent[]): number[] {
+  return events.flatMap((event, index) => {
+    const dueAt = events[index - 1]?.dueAt;
+    const found = event.type === 'drive_granted' && event.reason === 'due';
+    return found && dueAt !== undefined ? [event.at - dueAt] : [];
+  });
 }
 
 /** An input for the refund. */
@@ -25,5 +50,18 @@ export function refundOfOrder(orderId: string) {
     amountMinor: 4_900,
     currency: 'EUR',
     reason: 'Arrived broken',
+  };
+}
+
+/** An input for the order. */
+export function orderOfId(orderId: string) {
+  return {
+    orderId,
+    customerId: 'C-1',
+    address: 'Example Street 1',
+    sku: 'SKU-7',
+    quantity: 1,
+    amountMinor: 12_900,
+    currency: 'EUR',
   };
 }

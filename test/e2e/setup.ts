@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { bootstrapLocally } from '../../scripts/emulator/deploy.ts';
 import { startMinistack } from '../../scripts/emulator/ministack.ts';
 import { target } from './target.ts';
 
@@ -18,7 +19,9 @@ declare module 'vitest' {
 
 /** Starts what all files share. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | void> {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
   if (target.kind === 'endpoint') {
+    await bootstrapLocally({ endpoint: target.endpoint, say: () => {} });
     project.provide('standIn', { endpoint: target.endpoint });
     return undefined;
   }
@@ -26,8 +29,13 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     project.provide('standIn', undefined);
     return undefined;
   }
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const emulator = await startMinistack({ say });
+  try {
+    await bootstrapLocally({ endpoint: emulator.endpoint, say: () => {} });
+  } catch (error) {
+    await emulator.stop();
+    throw error;
+  }
   project.provide('standIn', { endpoint: emulator.endpoint, folder: emulator.folder });
   return () => emulator.stop();
 }

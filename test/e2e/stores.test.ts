@@ -2,10 +2,12 @@ import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { dynamoClient, dynamoStores } from '../../lambdas/stores/dynamodb/open.ts';
 import { createTables, type TableNames } from '../../lambdas/stores/dynamodb/tables.ts';
+import { breakerLedgerContract } from '../stores/breaker-ledger.contract.ts';
 import { freshLedger, type OpenHarness, recordAt } from '../stores/harness.ts';
 import { ledgerStoreContract } from '../stores/ledger-store.contract.ts';
 import { payloadStoreContract } from '../stores/payload-store.contract.ts';
 import { registryContract } from '../stores/registry.contract.ts';
+import { tenantBudgetsContract } from '../stores/tenant-budgets.contract.ts';
 import { clientConfig } from './aws.ts';
 
 /** The stores as deployed functions open them, with appends as PartiQL INSERTs. */
@@ -55,6 +57,8 @@ describe.skipIf(endpoint === undefined)('stores on the stand-in', () => {
   ledgerStoreContract('a stand-in for DynamoDB, PartiQL', open);
   payloadStoreContract('a stand-in for DynamoDB', open);
   registryContract('a stand-in for DynamoDB', open);
+  tenantBudgetsContract('a stand-in for DynamoDB, transactions', open);
+  breakerLedgerContract('a stand-in for DynamoDB', open);
 
   describe('a condition that fails', () => {
     let close: () => Promise<void>;

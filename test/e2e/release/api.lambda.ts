@@ -1,0 +1,4 @@
+import { apiHandler } from 'counterstep/lambda';
+import { built } from './built.ts';
+
+export const handler = apiHandler({ sagas: built.sagas });

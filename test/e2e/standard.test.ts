@@ -1,0 +1,3 @@
+import { planeSuite } from './plane-suite.ts';
+
+planeSuite('STANDARD');
