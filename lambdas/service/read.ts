@@ -45,8 +45,11 @@ export async function ledgerPage(
   demand(principal, 'auditor', 'operator');
   const id = ledgerIdOf(principal, sagaId);
   const after = query.cursor === undefined ? 0 : afterSeq(query.cursor);
-  const records = await parts.host.stores.ledger.read(id, after);
-  if (records.length === 0 && after === 0) throw sagaUnknown();
+  const { ledger } = parts.host.stores;
+  const records = await ledger.read(id, after);
+  // A cursor past the end of a ledger is an empty page; of no ledger it is nothing.
+  const exists = records.length > 0 || (after > 0 && (await ledger.head(id)) !== undefined);
+  if (!exists) throw sagaUnknown();
   const page = records.slice(0, query.limit);
   const last = page.at(-1);
   return {

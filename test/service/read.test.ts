@@ -37,6 +37,10 @@ describe('the ledger', () => {
     const second = await world.service.ledgerPage(ada, sagaId, { limit: 3, cursor });
     expect(second.records.map((record) => record.seq)).toEqual([4]);
     expect(second.cursor).toBeUndefined();
+    const past = await world.service.ledgerPage(ada, sagaId, { limit: 3, cursor: '99' });
+    expect(past).toEqual({ records: [] });
+    const nobodys = world.service.ledgerPage(ada, 'f'.repeat(32), { limit: 3, cursor: '1' });
+    await expect(nobodys).rejects.toMatchObject({ type: 'saga-unknown' });
     const wrong = world.service.ledgerPage(ada, sagaId, { limit: 3, cursor: '-1' });
     expect((await problemIn(wrong)).type).toBe('query-invalid');
   });
