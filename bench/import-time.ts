@@ -38,8 +38,11 @@ export async function importTime(entry: string, runs: number): Promise<ImportTim
 /** What the example functions ask of their environment while they load. */
 const ENVIRONMENT = {
   AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'key',
+  AWS_SECRET_ACCESS_KEY: 'secret',
   PARTNERS_URL: 'https://partners.example.com',
-  SMTP_URL: 'smtp://mail.example.com',
+  PARTNERS_TABLE: 'table-name',
+  MAIL_FROM: 'refunds@shop.example',
   ...Object.fromEntries(Object.values(TABLE_VARIABLES).map((name) => [name, 'table-name'])),
 };
 

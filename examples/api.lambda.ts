@@ -1,8 +1,4 @@
 import { apiHandler } from 'counterstep/lambda';
-import { sagaType } from './environment.ts';
-import { orderOf } from './order/saga.ts';
-import { refundOf } from './refund/saga.ts';
+import { deployedSagas } from './chosen.ts';
 
-const type = sagaType();
-
-export const handler = apiHandler({ sagas: [refundOf(type), orderOf(type)] });
+export const handler = apiHandler({ sagas: deployedSagas() });

@@ -12,7 +12,7 @@ export function smtpUrl(): string {
   return url('SMTP_URL', ['smtp:']);
 }
 
-/** Of the machines that both sagas run on, from `SAGA_TYPE`. Default `STANDARD`. */
+/** Of the machines that all sagas run on, from `SAGA_TYPE`. Default `STANDARD`. */
 export function sagaType(): SagaType {
   return process.env.SAGA_TYPE === 'EXPRESS' ? 'EXPRESS' : 'STANDARD';
 }

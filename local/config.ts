@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ImplementedTool } from '../lambdas/tool/implementation.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
+import type { TenantBudgetBook } from '../statemachines/rules/tenant-budget.ts';
 
 /** What `counterstep dev` serves: definitions and the tools they use. */
 export interface LocalConfig {
@@ -17,6 +18,8 @@ export interface LocalConfig {
    * reaches the port. With `tokens` each request needs one that `counterstep token` issued.
    */
   readonly auth?: LocalAuth;
+  /** What the sagas of a tenant may hold at once; `*` for every tenant not named. Default: no limit. */
+  readonly tenants?: TenantBudgetBook;
 }
 
 export type LocalAuth = (typeof AUTH_MODES)[number];

@@ -106,6 +106,7 @@ function serviceOf(engine: Engine, options: PlaneOptions): SagaService {
     ledger: engine.ledger,
     sagas: options.sagas,
     index: engine.projection,
+    ...(options.tenants === undefined ? {} : { tenants: options.tenants }),
     machineOf: (saga) => engine.machines.machineOf(saga),
   });
 }

@@ -26,8 +26,8 @@ export interface Machines {
 
 export interface MachineParts {
   readonly sagas: readonly AnySaga[];
-  readonly ledgerFunction: LedgerFunction;
-  readonly runtimes: ReadonlyMap<string, ToolRuntime>;
+  readonly ledgerFunction: Pick<LedgerFunction, 'handle'>;
+  readonly runtimes: ReadonlyMap<string, Pick<ToolRuntime, 'handle'>>;
   readonly clock: Clock;
   readonly ledger: SagaLedger;
 }

@@ -35,7 +35,7 @@ export function documentTools(partners: Partners) {
   };
 }
 
-function readIntakeTool(partners: Partners) {
+export function readIntakeTool(partners: Partners) {
   return implementTool(readIntake, {
     forward: async ({ caseId }, call) => {
       const path = `/documents/intake/${encodeURIComponent(caseId)}`;
@@ -44,7 +44,7 @@ function readIntakeTool(partners: Partners) {
   });
 }
 
-function storeFileTool(partners: Partners) {
+export function storeFileTool(partners: Partners) {
   return implementTool(storeFile, {
     forward: async (args, call) =>
       (await post<ToolResult<typeof storeFile>>(partners, '/documents/files', args, call)).body,
@@ -56,7 +56,7 @@ function storeFileTool(partners: Partners) {
   });
 }
 
-function extractTextTool(partners: Partners) {
+export function extractTextTool(partners: Partners) {
   return implementTool(extractText, {
     forward: async ({ fileId }, call) => {
       const path = `/documents/files/${encodeURIComponent(fileId)}/text`;
@@ -65,7 +65,7 @@ function extractTextTool(partners: Partners) {
   });
 }
 
-function classifyTextTool(partners: Partners) {
+export function classifyTextTool(partners: Partners) {
   return implementTool(classifyText, {
     forward: async ({ words }, call) => {
       const path = `/register/classes?${new URLSearchParams({ words: words.join(' ') })}`;
@@ -78,7 +78,7 @@ function classifyTextTool(partners: Partners) {
   });
 }
 
-function publishVersionTool(partners: Partners) {
+export function publishVersionTool(partners: Partners) {
   const entry = (caseId: string): string => `/register/entries/${encodeURIComponent(caseId)}`;
   return implementTool(publishVersion, {
     forward: async ({ caseId, ...body }, call) => {
@@ -101,7 +101,7 @@ function publishVersionTool(partners: Partners) {
   });
 }
 
-function findDuplicatesTool(partners: Partners) {
+export function findDuplicatesTool(partners: Partners) {
   return implementTool(findDuplicates, {
     forward: async ({ digest }, call) => {
       const path = `/search/duplicates?${new URLSearchParams({ digest })}`;
@@ -113,7 +113,7 @@ function findDuplicatesTool(partners: Partners) {
   });
 }
 
-function readRetentionTool(partners: Partners) {
+export function readRetentionTool(partners: Partners) {
   return implementTool(readRetention, {
     forward: async (args, call) => {
       const path = `/register/retention/${encodeURIComponent(args.class)}`;
@@ -122,7 +122,7 @@ function readRetentionTool(partners: Partners) {
   });
 }
 
-function indexDocumentTool(partners: Partners) {
+export function indexDocumentTool(partners: Partners) {
   return implementTool(indexDocument, {
     forward: async (args, call) =>
       (await post<ToolResult<typeof indexDocument>>(partners, '/search/entries', args, call)).body,
@@ -134,7 +134,7 @@ function indexDocumentTool(partners: Partners) {
   });
 }
 
-function confirmEntryTool(partners: Partners) {
+export function confirmEntryTool(partners: Partners) {
   return implementTool(confirmEntry, {
     forward: async ({ entryId }, call) => {
       const path = `/search/entries/${encodeURIComponent(entryId)}`;
@@ -143,7 +143,7 @@ function confirmEntryTool(partners: Partners) {
   });
 }
 
-function confirmVersionTool(partners: Partners) {
+export function confirmVersionTool(partners: Partners) {
   return implementTool(confirmVersion, {
     forward: async ({ caseId, versionId }, call) => {
       const path = `/register/entries/${encodeURIComponent(caseId)}`;
@@ -156,7 +156,7 @@ function confirmVersionTool(partners: Partners) {
   });
 }
 
-function deliverDocumentTool(partners: Partners) {
+export function deliverDocumentTool(partners: Partners) {
   return implementTool(deliverDocument, {
     forward: async (args, call) =>
       (await post<ToolResult<typeof deliverDocument>>(partners, '/register/deliveries', args, call))

@@ -6,11 +6,16 @@ import { sagaText } from './saga-text.ts';
 export function addChange(program: Command): void {
   program
     .command('cancel')
-    .description('ask for recovery: what was done is undone')
+    .description('ask for recovery: what was done since the last checkpoint is undone')
     .argument('<id>', 'id of the saga')
     .requiredOption('--reason <text>', 'why; it is kept in the ledger')
-    .action((id: string, options: { readonly reason: string }, command: Command) =>
-      change(command, id, '/cancel', { reason: options.reason }),
+    .option('--everything', 'undo what a checkpoint would keep, too')
+    .action(
+      (
+        id: string,
+        options: { readonly reason: string; readonly everything?: true },
+        command: Command,
+      ) => change(command, id, '/cancel', options),
     );
 
   program

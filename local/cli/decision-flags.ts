@@ -9,7 +9,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['maxCost/currency', '--currency'],
   ['externalIds', '--external-id'],
   ['machine', '--latest'],
-  ...['evidence', 'step', 'action', 'answer', 'result'].map(named),
+  ...['evidence', 'everything', 'step', 'action', 'answer', 'result'].map(named),
   ...['retry', 'recover', 'approve', 'reject', 'resolve', 'close'].map(named),
 ]);
 

@@ -135,10 +135,23 @@ export function standingText(standing: StandingView): string {
     step.effect,
     step.standing,
     step.words,
-    idsText(step.externalIds),
-    step.cost === undefined ? '' : `${step.cost.costMinor} ${step.cost.currency} (minor units)`,
+    allIdsText(step),
+    costText(step),
     step.extra.map(idsText).join('; '),
   ]);
   const steps = table(['STEP', 'EFFECT', 'STANDING', 'WORDS', 'IDS', 'COST', 'BESIDE IT'], rows);
   return `${standing.summary}\n\n${steps}`;
+}
+
+/** An undo's id is shown beside the effect's own of the same name. */
+function allIdsText({ externalIds, recoveryIds = {} }: StandingView['steps'][number]): string {
+  const hidden = Object.entries(recoveryIds).filter(([name, id]) => externalIds[name] !== id);
+  const own = idsText(externalIds);
+  return hidden.length === 0 ? own : `${own} (undo: ${idsText(Object.fromEntries(hidden))})`;
+}
+
+function costText({ cost, overshoot }: StandingView['steps'][number]): string {
+  if (cost === undefined) return '';
+  const over = overshoot === undefined ? '' : `, ${overshoot.costMinor} more than planned`;
+  return `${cost.costMinor} ${cost.currency} (minor units)${over}`;
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Progress, RebuildProgress, RebuildReport } from '../../lambdas/outbox/rebuild.ts';
+import { type Transition, transitionsIn } from '../../statemachines/transitions.ts';
 import { lineLog } from '../console-log.ts';
 import { CliError } from './cli-error.ts';
 import { outputOf } from './command-context.ts';
@@ -12,6 +13,7 @@ interface RebuildOptions {
   readonly coordinationTable: string;
   readonly eventBus?: string;
   readonly since?: string;
+  readonly events?: string;
   readonly segments: string;
   readonly progress: string;
 }
@@ -32,6 +34,7 @@ export function addRebuild(program: Command): void {
       '--since <time>',
       'ISO 8601; what happened before then counts as published (a lost projection knows of nothing)',
     )
+    .option('--events <names>', "what to publish, by commas, where the plane's `events` say so")
     .option('--segments <count>', 'parts of the table read at once', '4')
     .option('--progress <file>', 'where it keeps how far it came', 'counterstep-rebuild.json')
     .addHelpText('after', HELP)
@@ -64,16 +67,25 @@ function reportText({ sagas, tampered, failed }: RebuildReport): string {
   ]);
 }
 
-function publishIn({ eventBus, since }: RebuildOptions) {
-  if (eventBus === undefined && since === undefined) return undefined;
+function publishIn({ eventBus, since, events }: RebuildOptions) {
+  if (eventBus === undefined && since === undefined && events === undefined) return undefined;
   const at = Date.parse(since ?? '');
   if (eventBus === undefined || Number.isNaN(at)) {
     throw new CliError(
-      '--event-bus and --since belong together',
+      '--event-bus and --since belong together, and --events goes with them',
       'give both, --since as a time such as 2026-01-31T12:00:00Z, or neither',
     );
   }
-  return { eventBus, since: at };
+  return { eventBus, since: at, ...(events === undefined ? {} : { events: eventsIn(events) }) };
+}
+
+function eventsIn(text: string): readonly Transition[] {
+  try {
+    return transitionsIn(text.split(','));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new CliError(error.message, 'name them as `outbox.events` of the plane does');
+  }
 }
 
 function segmentsIn(text: string): number {

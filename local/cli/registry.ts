@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ToolView } from '../../lambdas/service/wire.ts';
 import { CliError } from './cli-error.ts';
 import { contextOf, idPath, outputOf } from './command-context.ts';
-import { table } from './output.ts';
+import { shortTime, table } from './output.ts';
 
 export function addRegistry(program: Command): void {
   program
@@ -50,9 +50,17 @@ function toolsText({ tools }: { readonly tools: readonly ToolView[] }): string {
     tool.version,
     tool.effect,
     [`forward ${tool.forward.dedupe}`, undo(tool)].filter((part) => part !== '').join(', '),
+    breaker(tool),
     tool.description,
   ]);
-  return table(['TOOL', 'VERSION', 'EFFECT', 'REPEATS KEPT APART BY', 'WHAT IT DOES'], rows);
+  const head = ['TOOL', 'VERSION', 'EFFECT', 'REPEATS KEPT APART BY', 'BREAKER', 'WHAT IT DOES'];
+  return table(head, rows);
+}
+
+function breaker({ breaker: found }: ToolView): string {
+  if (found === undefined) return '';
+  if (found.state === 'closed' || found.until === undefined) return found.state.replace('_', ' ');
+  return `${found.state.replace('_', ' ')} until ${shortTime(found.until)}`;
 }
 
 function undo(tool: ToolView): string {

@@ -53,6 +53,7 @@ export function addReview(program: Command): void {
     .option('--result <file>', 'JSON of what the tool would have answered, or - for standard input')
     .option('--external-id <name=value>', 'an id at the provider; may be repeated', pair)
     .option('--evidence <text>', 'what was done or seen, and where')
+    .option('--everything', 'with --recover: undo what a checkpoint would keep, too')
     .option('--latest', 'later drives run the machine version deployed now')
     .action(async (id: string, options: DecideOptions, command: Command) => {
       const { client, output } = contextOf(command);
@@ -96,6 +97,7 @@ interface DecideOptions {
   readonly result?: string;
   readonly externalId?: Readonly<Record<string, string>>;
   readonly evidence?: string;
+  readonly everything?: boolean;
   readonly latest?: boolean;
 }
 
@@ -119,6 +121,7 @@ function decisionOf(options: DecideOptions): Record<string, unknown> {
     ...(decision === 'resolve' ? { step: options.resolve } : {}),
     ...(decision === 'answer' ? answerOf(options) : {}),
     ...(externalId === undefined ? {} : { externalIds: externalId }),
+    ...(options.everything === true ? { everything: true } : {}),
     ...(options.latest === true ? { machine: 'latest' } : {}),
   };
 }
@@ -177,6 +180,7 @@ function reviewText(review: ReviewView): string {
     ['opened', shortTime(review.openedAt)],
     ['deadline', review.deadlineAt === undefined ? undefined : shortTime(review.deadlineAt)],
     ['plan', plan === undefined ? undefined : plan.hash],
+    ['checkpoint', plan?.checkpoint === undefined ? undefined : `${plan.checkpoint} is kept`],
     ['cost', cost],
     ['possible', review.decisions.length === 0 ? undefined : review.decisions.join(', ')],
     [

@@ -8,6 +8,8 @@ export function sagaText(saga: SagaView, output: Output): string {
   const head = pairs([
     ['saga', saga.id],
     ['definition', `${saga.name} ${saga.version}`],
+    ['previous', saga.previous],
+    ['run again', saga.rerun === undefined ? undefined : `as ${saga.rerun}`],
     ['started', shortTime(saga.startedAt)],
     ['changed', shortTime(saga.changedAt)],
     ['next look', saga.dueAt === undefined ? undefined : shortTime(saga.dueAt)],
@@ -17,8 +19,11 @@ export function sagaText(saga: SagaView, output: Output): string {
       'stopped by',
       halt === undefined
         ? undefined
-        : [halt.reason, halt.step, halt.code].filter((part) => part !== undefined).join(', '),
+        : [halt.reason, halt.budget && 'of the saga', halt.step, halt.code]
+            .filter((part) => part !== undefined)
+            .join(', '),
     ],
+    ['undo costs', saga.recoveryCost === undefined ? undefined : costText(saga.recoveryCost)],
     ['review', review === undefined ? undefined : `${review.id}: ${review.explanation}`],
     [
       'incident',
@@ -39,7 +44,17 @@ export function sagaText(saga: SagaView, output: Output): string {
     ['STEP', 'TOOL', 'EFFECT', 'FORWARD', 'TRIES', 'BACK', 'IDS', 'FAILURE'],
     rows,
   );
-  return `state       ${output.state(saga.state)}\n${head}\n\n${steps}`;
+  const to = saga.checkpoint === undefined ? '' : ` to checkpoint ${saga.checkpoint}`;
+  return `state       ${output.state(saga.state)}${to}\n${head}\n\n${steps}`;
+}
+
+function costText(cost: NonNullable<SagaView['recoveryCost']>): string {
+  const { spentMinor, reservedMinor, limitMinor, overLimitMinor, currency } = cost;
+  const parts = [`${spentMinor} spent`];
+  if (reservedMinor > 0) parts.push(`${reservedMinor} set aside`);
+  if (limitMinor !== undefined) parts.push(`limit ${limitMinor}`);
+  if (overLimitMinor !== undefined) parts.push(`${overLimitMinor} over it`);
+  return `${parts.join(', ')} ${currency} (minor units)`;
 }
 
 export function idsText(ids: Readonly<Record<string, string>>): string {

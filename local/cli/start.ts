@@ -11,11 +11,14 @@ import { durationMs, readBytes } from './values.ts';
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
 
-interface StartOptions {
-  readonly input: string;
+interface BeginOptions {
   readonly key?: string;
   readonly wait?: boolean;
   readonly timeout: string;
+}
+
+interface StartOptions extends BeginOptions {
+  readonly input: string;
 }
 
 export function addStart(program: Command): void {
@@ -27,30 +30,50 @@ export function addStart(program: Command): void {
     .option('-k, --key <key>', 'idempotency key; reuse it to repeat a start that was not answered')
     .option('-w, --wait', 'wait until the saga is final or needs a person')
     .option('--timeout <duration>', 'how long --wait waits', '10m')
-    .action(async (name: string, options: StartOptions, command: Command) => {
-      const { client, output } = contextOf(command);
-      const timeoutMs = durationMs(options.timeout, '--timeout');
-      const body = readBytes(options.input);
-      const key = options.key ?? randomUUID();
-      // Said before the request is sent: if its answer is lost, the key is what makes a repeat safe.
-      if (options.key === undefined) {
-        output.note(`key ${key} (to repeat this start, reuse it: --key ${key})`);
-      }
-      const headers = { 'idempotency-key': key };
-      const path = idPath('/v1/sagas', name);
-      let saga = await client.json<SagaView>(path, { method: 'POST', headers, body });
-      const { replayed } = saga;
-      if (replayed === true) output.note('this saga was started before; nothing new was started');
-      if (options.wait === true) {
-        saga = await settled(client, saga, timeoutMs);
-        process.exitCode = exitCodeOf(saga.state);
-        if (process.exitCode === EXIT.stillRunning) {
-          output.note(`still ${saga.state}; ask again with: counterstep status ${saga.id}`);
-        }
-      }
-      const shown = replayed === true ? { ...saga, replayed } : saga;
-      output.show(shown, (view) => sagaText(view, output));
-    });
+    .action((name: string, options: StartOptions, command: Command) =>
+      begin(command, options, idPath('/v1/sagas', name), () => readBytes(options.input)),
+    );
+
+  program
+    .command('rerun')
+    .description('run a compensated saga again from its checkpoint, as a saga of its own')
+    .argument('<id>', 'id of the saga')
+    .option('-k, --key <key>', 'idempotency key; reuse it to repeat a rerun that was not answered')
+    .option('-w, --wait', 'wait until the new saga is final or needs a person')
+    .option('--timeout <duration>', 'how long --wait waits', '10m')
+    .action((id: string, options: BeginOptions, command: Command) =>
+      begin(command, options, idPath('/v1/sagas', id, '/rerun'), () => '{}'),
+    );
+}
+
+/** Starts a saga under a key, and waits for it where asked to. */
+async function begin(
+  command: Command,
+  options: BeginOptions,
+  path: string,
+  read: () => Uint8Array | string,
+): Promise<void> {
+  const { client, output } = contextOf(command);
+  const timeoutMs = durationMs(options.timeout, '--timeout');
+  const body = read();
+  const key = options.key ?? randomUUID();
+  // Said before the request is sent: if its answer is lost, the key is what makes a repeat safe.
+  if (options.key === undefined) {
+    output.note(`key ${key} (to repeat this start, reuse it: --key ${key})`);
+  }
+  const headers = { 'idempotency-key': key };
+  let saga = await client.json<SagaView>(path, { method: 'POST', headers, body });
+  const { replayed } = saga;
+  if (replayed === true) output.note('this saga was started before; nothing new was started');
+  if (options.wait === true) {
+    saga = await settled(client, saga, timeoutMs);
+    process.exitCode = exitCodeOf(saga.state);
+    if (process.exitCode === EXIT.stillRunning) {
+      output.note(`still ${saga.state}; ask again with: counterstep status ${saga.id}`);
+    }
+  }
+  const shown = replayed === true ? { ...saga, replayed } : saga;
+  output.show(shown, (view) => sagaText(view, output));
 }
 
 /** The saga once it is final, needs a person, or the time is up. */

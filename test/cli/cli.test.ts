@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type {
   ReviewView,
@@ -15,34 +13,14 @@ import { sagaGraph } from '../../statemachines/plan/mermaid.ts';
 import { openServer, type Server } from '../api/server.ts';
 import { everyone, Live } from '../service/live.ts';
 import { order, orderInput } from '../service/sagas.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The program in one file: some thirty processes are started here, and each would compile the source. */
-async function bundle(outdir: string): Promise<string> {
-  await build({
-    entryPoints: [join(root, 'local/cli/main.ts')],
-    outdir,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    conditions: ['counterstep-source'],
-    // Only `dev` needs these, from a part of its own.
-    external: ['lmdb', 'aws-local-stepfunctions', 'asl-validator', 'tsx', '@hono/node-server'],
-    banner: {
-      js: "import { createRequire as r } from 'node:module'; const require = r(import.meta.url);",
-    },
-  });
-  return join(outdir, 'main.mjs');
-}
-
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
+import {
+  bundle,
+  type Environment,
+  type RunOptions,
+  root,
+  runProgram,
+  spawnProgram,
+} from './program.ts';
 
 let live: Live;
 let server: Server;
@@ -61,37 +39,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function processOf(
-  args: readonly string[],
-  env: Record<string, string | undefined> = {},
-): ChildProcess {
-  return spawn(process.execPath, args, {
-    cwd: root,
-    env: { ...process.env, COUNTERSTEP_ENDPOINT: server.url, COUNTERSTEP_TOKEN: 'ada', ...env },
-  });
-}
+const processOf = (args: readonly string[], env: Environment = {}): ChildProcess =>
+  spawnProgram(args, server, env);
 
-async function run(
-  args: readonly string[],
-  options: {
-    readonly stdin?: string;
-    readonly env?: Record<string, string | undefined>;
-    readonly by?: string;
-  } = {},
-): Promise<Ran> {
-  const child = processOf([options.by ?? program, ...args], options.env);
-  let out = '';
-  let err = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    out += chunk.toString();
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    err += chunk.toString();
-  });
-  child.stdin?.end(options.stdin ?? '');
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, out, err };
-}
+const run = (args: readonly string[], options: RunOptions & { readonly by?: string } = {}) =>
+  runProgram([options.by ?? program, ...args], server, options);
 
 const file = (name: string, content: string): string => {
   const path = join(folder, name);

@@ -1,7 +1,7 @@
 import { openLocalPlane } from 'counterstep/local';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PlaneClient } from '../../examples/demo/plane-client.ts';
-import { document } from '../../examples/document/saga.ts';
+import { documentOf } from '../../examples/document/saga.ts';
 import { documentTools } from '../../examples/document/tools.ts';
 import type { CallRecord, EffectRecord, SystemName } from '../../examples/partners/records.ts';
 import { type Bench, folder, startBench } from './support.ts';
@@ -26,23 +26,14 @@ const STEPS = [
 ];
 
 let bench: Bench;
-let plane: Awaited<ReturnType<typeof openLocalPlane>>;
 let client: PlaneClient;
 let cases = 0;
-const data = folder();
 
 beforeAll(async () => {
   bench = await startBench();
-  const tools = Object.values(documentTools({ partnersUrl: bench.partners.url }));
-  plane = await openLocalPlane({ sagas: [document], tools, dataDir: data.path, port: 0 });
-  client = new PlaneClient(plane.url);
 }, 30_000);
 
-afterAll(async () => {
-  await plane.close();
-  await bench.stop();
-  data.remove();
-});
+afterAll(() => bench.stop());
 
 function nextCase(): string {
   cases += 1;
@@ -107,7 +98,21 @@ async function reportAgrees({ id, effects }: Ran): Promise<void> {
   expect(told.toSorted()).toEqual(effects.map(({ externalId }) => externalId).toSorted());
 }
 
-describe('the document pipeline', () => {
+describe.each(['STANDARD', 'EXPRESS'] as const)('the document pipeline, %s', (type) => {
+  const document = documentOf(type);
+  const data = folder();
+  let plane: Awaited<ReturnType<typeof openLocalPlane>>;
+  beforeAll(async () => {
+    const tools = Object.values(documentTools({ partnersUrl: bench.partners.url }));
+    plane = await openLocalPlane({ sagas: [document], tools, dataDir: data.path, port: 0 });
+    client = new PlaneClient(plane.url);
+  }, 30_000);
+
+  afterAll(async () => {
+    await plane.close();
+    data.remove();
+  });
+
   it('has eleven steps, three of which write what can be undone, before the delivery', () => {
     const { steps, recoveryWaves } = document.plan;
     expect(steps.map(({ name }) => name)).toEqual(
@@ -129,6 +134,7 @@ describe('the document pipeline', () => {
     expect(ran.called).toEqual(STEPS);
     expect(standing(ran.effects)).toEqual([...WRITES, 'register.deliver']);
     await reportAgrees(ran);
+    expect((await client.events(ran.id))[0]).toMatchObject({ sagaType: type });
   });
 
   it('DD11 fails for good: exactly DD08, DD05 and DD02 are undone, in that order', async () => {

@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { hasSensitive, sensitiveValues } from 'counterstep';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { chosenExamples, exampleSaga } from '../../examples/chosen.ts';
+import { documentTools } from '../../examples/document/tools.ts';
 import { partnersUrl, smtpUrl } from '../../examples/environment.ts';
 import { order } from '../../examples/order/saga.ts';
 import { orderTools } from '../../examples/order/tools.ts';
@@ -54,6 +56,28 @@ describe('the order', () => {
   });
 });
 
+describe('the choice of examples', () => {
+  it('is all of them, or those that are named, in one order however they are written', () => {
+    expect(chosenExamples()).toEqual(['refund', 'order', 'document']);
+    expect(chosenExamples('order, refund')).toEqual(['refund', 'order']);
+  });
+
+  it.each(['', 'refund,', 'Order', 'toString'])(
+    'of "%s" is an error that lists the names',
+    (names) => {
+      expect(() => chosenExamples(names)).toThrow('name some of refund,order,document');
+    },
+  );
+
+  it.each(chosenExamples())('%s is the same on a machine of either type', (name) => {
+    const [standard, express] = [exampleSaga(name, 'STANDARD'), exampleSaga(name, 'EXPRESS')];
+    expect(standard.plan.sagaType).toBe('STANDARD');
+    const { digest, ...plan } = standard.plan;
+    expect(express.plan).toMatchObject({ ...plan, sagaType: 'EXPRESS' });
+    expect(express.plan.digest).not.toBe(digest);
+  });
+});
+
 describe('the environment of a function', () => {
   afterEach(() => {
     vi.unstubAllEnvs();
@@ -70,35 +94,45 @@ describe('the environment of a function', () => {
 });
 
 describe('the files', () => {
-  const tools = [
-    ...Object.values(refundTools({ partnersUrl: 'http://x', smtpUrl: 'smtp://x' })),
-    ...Object.values(orderTools({ partnersUrl: 'http://x' })),
-  ];
+  const partners = { partnersUrl: 'http://x' };
+  const sagas = {
+    refund: refundTools({ ...partners, smtpUrl: 'smtp://x' }),
+    order: orderTools(partners),
+    document: documentTools(partners),
+  };
 
-  it('have one function per tool of a saga, named like the tool', () => {
-    const functions = ['refund/lambdas', 'order/lambdas'].flatMap((path) => readdirSync(at(path)));
-    const names = tools.map(({ contract }) => `${contract.name}.lambda.ts`);
-    expect(functions.toSorted()).toEqual(names.toSorted());
-  });
-
-  it.each(['refund', 'order', 'document'])(
-    '%s: the definition loads no implementation',
-    async (name) => {
-      const inputs = await inputsOf(`${name}/saga.ts`);
-      const own = inputs.filter((path) => !path.includes('node_modules/zod/'));
-      expect(own.toSorted()).toEqual(
-        [
-          'examples/limits.ts',
-          `examples/${name}/contracts.ts`,
-          `examples/${name}/saga.ts`,
-        ].toSorted(),
-      );
+  it.each(Object.entries(sagas))(
+    '%s: each tool has a function, named like the tool, with no code of another',
+    async (name, tools) => {
+      const entries = Object.entries(tools).map(([tool, { contract }]) => ({
+        tool,
+        entry: `${contract.name}.lambda.ts`,
+      }));
+      const functions = readdirSync(at(`${name}/lambdas`));
+      expect(functions.toSorted()).toEqual(entries.map(({ entry }) => entry).toSorted());
+      for (const { tool, entry } of entries) {
+        const { code } = await bundled(`${name}/lambdas/${entry}`);
+        const implemented = [...code.matchAll(/\bimplementTool\((\w+)/g)];
+        expect(implemented.map(([, contract]) => contract)).toEqual([tool]);
+      }
     },
   );
 
+  it.each(Object.keys(sagas))('%s: the definition loads no implementation', async (name) => {
+    const { inputs } = await bundled(`${name}/saga.ts`);
+    const own = inputs.filter((path) => !path.includes('node_modules/zod/'));
+    expect(own.toSorted()).toEqual(
+      [
+        'examples/limits.ts',
+        `examples/${name}/contracts.ts`,
+        `examples/${name}/saga.ts`,
+      ].toSorted(),
+    );
+  });
+
   it('a function holds what its own tool needs, and no client of a mail server', async () => {
     const libraries = async (entry: string): Promise<string[]> => {
-      const inputs = await inputsOf(entry);
+      const { inputs } = await bundled(entry);
       const names = inputs.map((path) => /node_modules\/([^/]+)/.exec(path)?.[1] ?? 'own');
       return [...new Set(names)].toSorted();
     };
@@ -109,15 +143,17 @@ describe('the files', () => {
         'zod',
       ]);
     }
-    const partners = await libraries('partners/partners.lambda.ts');
-    expect(partners).toContain('hono');
-    expect(partners).not.toContain('lmdb');
+    const outside = await libraries('partners/partners.lambda.ts');
+    expect(outside).toContain('hono');
+    expect(outside).not.toContain('lmdb');
   });
 });
 
-/** Every file that a bundle of the entry would hold, the package itself left out. */
-async function inputsOf(entry: string): Promise<string[]> {
-  const { metafile } = await build({
+/** What a bundle of the entry would hold, the package itself left out, and every file it is made of. */
+async function bundled(
+  entry: string,
+): Promise<{ readonly code: string; readonly inputs: string[] }> {
+  const { metafile, outputFiles } = await build({
     absWorkingDir: at('..'),
     entryPoints: [at(entry)],
     bundle: true,
@@ -128,5 +164,7 @@ async function inputsOf(entry: string): Promise<string[]> {
     write: false,
     logLevel: 'silent',
   });
-  return Object.keys(metafile.inputs);
+  const [output] = outputFiles;
+  if (output === undefined) throw new Error(`esbuild made nothing of ${entry}`);
+  return { code: output.text, inputs: Object.keys(metafile.inputs) };
 }

@@ -9,8 +9,8 @@ import { SagaLedger } from '../../lambdas/runtime/saga-ledger.ts';
 import { storeClock } from '../../lambdas/stores/dynamodb/store-clock.ts';
 import { memoryStores } from '../../lambdas/stores/memory/open.ts';
 import { SKEW_MS } from '../../statemachines/rules/protocol.ts';
-import { Rules, TIMEOUT_MS } from '../support/saga-builder.ts';
 import { never, VirtualTime } from '../../testing/virtual-time.ts';
+import { Rules, TIMEOUT_MS } from '../support/saga-builder.ts';
 import { FieldBench } from './bench.ts';
 
 const ID = { tenant: 'acme', sagaId: 'saga-1' };

@@ -8,8 +8,8 @@ import { LedgerFunction } from '../../lambdas/ledger/ledger-function.ts';
 import { dynamoRegistry } from '../../lambdas/stores/dynamodb/registry.ts';
 import { ToolRuntime } from '../../lambdas/tool/runtime.ts';
 import { sagaIdOf } from '../../statemachines/rules/keys.ts';
-import { deployed, ofType } from '../infra/synth.ts';
 import { VirtualTime } from '../../testing/virtual-time.ts';
+import { deployed, ofType } from '../infra/synth.ts';
 import { VirtualPlane } from '../support/virtual-plane.ts';
 
 afterEach(() => vi.restoreAllMocks());

@@ -103,3 +103,11 @@ defineSaga(
   },
   (saga) => saga.step('tell', notify, { input: () => ({ text: '' }) }),
 );
+
+defineSaga(spec, (saga) =>
+  saga.step('tell', notify, {
+    // @ts-expect-error a checkpoint is named after its step
+    checkpoint: 'told',
+    input: () => ({ text: '' }),
+  }),
+);

@@ -1,4 +1,4 @@
-import { type AnyTool, defineTool } from 'counterstep';
+import { type AnyTool, defineTool, skip } from 'counterstep';
 import { z } from 'zod';
 import { call, findOrder, notify, reserve } from './contracts.ts';
 
@@ -98,4 +98,25 @@ defineTool({
   ...common,
   effect: 'supersede',
   compensate: { ...undo, from: ({ output }) => ({ receipt: output.receipt }) },
+});
+
+// `from` may say that there is nothing to undo.
+defineTool({
+  ...common,
+  effect: 'compensable',
+  compensate: {
+    ...undo,
+    from: ({ output }) =>
+      output.receipt === '' ? skip('nothing was charged') : { receipt: output.receipt },
+  },
+});
+
+defineTool({
+  ...common,
+  effect: 'compensable',
+  compensate: {
+    ...undo,
+    // @ts-expect-error a reason alone is no `skip`
+    from: () => ({ why: 'nothing was charged' }),
+  },
 });
