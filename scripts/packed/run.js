@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openLocalPlane } from 'counterstep/local';
+import { failureMatrix } from 'counterstep/testing';
 import { booked, bookSeatTool, trip } from './trip.js';
 
-/** One saga that completes and one that is undone, over the API; writes their ledgers to files. */
+/**
+ * One saga that completes and one that is undone, over the API; writes their ledgers to files. Then a part
+ * of its failure matrix.
+ */
 const options = { sagas: [trip], tools: [bookSeatTool], dataDir: 'data', port: 0 };
 const plane = await openLocalPlane(options);
 try {
@@ -15,6 +19,9 @@ try {
 } finally {
   await plane.close();
 }
+
+const { cells } = await failureMatrix(trip, { only: 'back: ' });
+assert.ok(cells.length > 10);
 
 async function play(key, input) {
   const started = await fetch(`${plane.url}/v1/sagas/trip`, {

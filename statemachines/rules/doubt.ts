@@ -39,12 +39,16 @@ export function doubtPath(
   return { kind: 'hold' };
 }
 
-/** Providers forget keys: after `keyTtlMs` a key no longer protects. */
+/**
+ * Providers forget keys: after `keyTtlMs` a key no longer protects. What is sent under it has to arrive
+ * before that: so it counts as forgotten earlier, by what clocks may differ and a call may take.
+ */
 export function dedupeNow(call: CallPolicy, action: ActionState, now: number): Dedupe {
   if (call.dedupe !== 'key' || call.keyTtlMs === undefined || action.roundSince === undefined) {
     return call.dedupe;
   }
-  if (now < action.roundSince + call.keyTtlMs) return 'key';
+  const margin = SKEW_MS + call.timeoutMs;
+  if (now < action.roundSince + call.keyTtlMs - margin) return 'key';
   return call.reconcile ? 'lookup' : 'none';
 }
 

@@ -189,6 +189,20 @@ describe('a provider that forgets keys', () => {
     expect(known.does(known.claim('a'))).toMatchObject({ dedupe });
   });
 
+  it('counts as forgetful as soon as a call could arrive too late, by clocks that differ', () => {
+    const arrivesInMs = SKEW_MS + TIMEOUT_MS;
+    for (const [waitMs, dedupe] of [
+      [10_000 - arrivesInMs - 1, 'key'],
+      [10_000 - arrivesInMs, 'lookup'],
+    ] as const) {
+      const known = one({ keyTtlMs: 10_000, reconcile: true });
+      known.does(known.claim('a'));
+      known.does(known.fail('a', 'retryable'));
+      known.wait(waitMs);
+      expect(known.does(known.claim('a'))).toMatchObject({ dedupe });
+    }
+  });
+
   it('begins anew with each round', () => {
     const rules = one({ keyTtlMs: 10_000, reconcile: true }).lost('a');
     rules.wait(20_000);

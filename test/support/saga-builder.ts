@@ -10,6 +10,7 @@ import {
   evolve,
   type RecoverySpec,
   type RulesVerdict,
+  type SagaBudget,
   type SagaEvent,
   type SagaState,
 } from 'counterstep';
@@ -29,10 +30,14 @@ export interface StepSpec {
   readonly reconcile?: boolean;
   readonly keyTtlMs?: number;
   readonly maxAttempts?: number;
+  /** No try of any of its calls begins later after the first. */
+  readonly forMs?: number;
+  readonly forwardCostMinor?: number;
   readonly pendingForMs?: number;
   readonly costMinor?: number;
   /** The irreversible step can be contained, the superseding one has its hook. */
   readonly hook?: true;
+  readonly checkpoint?: true;
 }
 
 export const TIMEOUT_MS = 1_000;
@@ -46,7 +51,12 @@ function toolOf(spec: StepSpec): AnyTool {
     dedupe: spec.dedupe ?? 'key',
     timeoutMs: TIMEOUT_MS,
     settleMs: SETTLE_MS,
-    retry: { maxAttempts: spec.maxAttempts ?? 3, backoffMs: BACKOFF_MS, maxBackoffMs: 1_000 },
+    retry: {
+      maxAttempts: spec.maxAttempts ?? 3,
+      backoffMs: BACKOFF_MS,
+      maxBackoffMs: 1_000,
+      ...(spec.forMs === undefined ? {} : { forMs: spec.forMs }),
+    },
     ...(spec.keyTtlMs === undefined ? {} : { keyTtlMs: spec.keyTtlMs }),
     ...(spec.pendingForMs === undefined ? {} : { pendingForMs: spec.pendingForMs }),
   } as const;
@@ -56,6 +66,9 @@ function toolOf(spec: StepSpec): AnyTool {
     input: id,
     output: id,
     reconcile: spec.reconcile ?? spec.dedupe === 'lookup',
+    ...(spec.forwardCostMinor === undefined
+      ? {}
+      : { forwardCost: { estimateMinor: spec.forwardCostMinor, currency: 'EUR' } }),
     forward: call,
   };
   const compensate = {
@@ -82,6 +95,7 @@ function toolOf(spec: StepSpec): AnyTool {
 
 export interface SagaOptions {
   readonly deadlineMs?: number;
+  readonly budget?: SagaBudget;
   readonly recovery?: RecoverySpec<string>;
 }
 
@@ -92,6 +106,7 @@ export function sagaOf(steps: readonly StepSpec[], options: SagaOptions = {}): A
       name: spec.name,
       tool: toolOf(spec),
       after: spec.after,
+      checkpoint: spec.checkpoint,
       input: () => ({ id: spec.name }),
     })),
   );
@@ -132,6 +147,15 @@ export class Rules {
         ...(plan.ceiling === undefined ? {} : { ceiling: plan.ceiling }),
       },
     });
+  }
+
+  /** A saga that began with that event. */
+  static from(saga: AnySaga, first: SagaEvent): Rules {
+    const rules = new Rules(saga);
+    rules.events.length = 0;
+    rules.#state = undefined;
+    rules.applies(first);
+    return rules;
   }
 
   get state(): SagaState {

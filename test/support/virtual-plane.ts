@@ -10,8 +10,8 @@ import { openRecord } from '../../statemachines/ledger/chain.ts';
 import { FINAL_STATES, type SagaEvent } from '../../statemachines/rules/events.ts';
 import { fold } from '../../statemachines/rules/evolve.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
-import { faultyStores, type StoreCall } from './faulty-stores.ts';
-import { never, type VirtualProcess, VirtualTime } from './virtual-clock.ts';
+import { faultyStores, type StoreCall } from '../../testing/faulty-stores.ts';
+import { never, type VirtualProcess, VirtualTime } from '../../testing/virtual-time.ts';
 
 /** How a fault strikes. `restart`: the process dies there, and another comes up. `hang`: that call alone never returns. */
 export type FaultMode = 'error' | 'restart' | 'hang';
@@ -190,6 +190,8 @@ function mortal(stores: Stores, process: VirtualProcess): Stores {
     ledger: wrap(stores.ledger),
     payloads: wrap(stores.payloads),
     registry: wrap(stores.registry),
+    budgets: wrap(stores.budgets),
+    breakers: wrap(stores.breakers),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 const MAX_LINES = { source: 400, test: 500 };
 
 /** What ships, or runs in the local plane: it speaks through results, logs and the CLI's output. */
-const SHIPPED = /^(?:statemachines|lambdas|infra|local|bin)\//;
+const SHIPPED = /^(?:statemachines|lambdas|infra|local|testing|bin)\//;
 const PURE = /^statemachines\//;
 
 const PATTERNS = {

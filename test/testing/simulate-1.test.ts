@@ -1,0 +1,3 @@
+import { describeSeeds } from './simulate-suite.ts';
+
+describeSeeds(1, 1_000);
