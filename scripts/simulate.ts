@@ -85,8 +85,9 @@ async function share(
   };
   const processes = Math.min(whole('processes', values.processes), Math.ceil(seeds / SHARE));
   const workers = Array.from({ length: processes }, () => {
-    // Worlds are short-lived: with room for the young, hardly anything is collected twice.
-    const execArgv = [...process.execArgv, '--max-semi-space-size=64'];
+    // Worlds are short-lived: with room for the young, hardly anything is collected twice. Errors are
+    // thrown by the thousand and their traces never read; a seed that is replayed has them.
+    const execArgv = [...process.execArgv, '--max-semi-space-size=64', '--stack-trace-limit=0'];
     const worker = fork(join(import.meta.dirname, 'simulate/worker.ts'), [], { execArgv });
     return new Promise<void>((resolve, reject) => {
       let finished = false;
