@@ -55,7 +55,7 @@ export function mishapsOf(tool: AnyTool, action: Action): readonly Mishap[] {
   return MISHAPS.filter((mishap) => {
     switch (mishap) {
       case 'broken':
-        return tool.effect === 'irreversible' && action === 'forward';
+        return tool.effect === 'irreversible';
       case 'deviates':
       case 'garbled':
         return action === 'forward';

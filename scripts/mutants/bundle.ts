@@ -39,7 +39,7 @@ export async function bundleWith(
     conditions: ['counterstep-source'],
     external: packagesOf(root),
     plugins: edits.length === 0 ? [] : [mutation],
-    logLevel: 'error',
+    logLevel: 'silent',
   });
   if (left.size > 0) throw new Error(`the prover never loads ${[...left].join(', ')}`);
 }

@@ -68,15 +68,18 @@ export function reopened(action: ActionState): ActionState {
   const retryAt = isDeferred(action) ? undefined : action.retryAt;
   const fresh = { ...action, spent: 0, retryAt, triedSince: undefined, deferrals: 0 };
   const next = asked(fresh);
-  return action.status === 'failed'
-    ? {
-        ...next,
-        status: 'retrying',
-        round: action.round + 1,
-        roundSince: undefined,
-        retryAt: undefined,
-      }
-    : next;
+  if (action.status !== 'failed') return next;
+  // Beyond repair is no refusal: whether it took effect is asked first, or it is sent again as it was.
+  if (action.failure?.class === 'irreversible_incident') {
+    return { ...next, status: 'in_doubt', retryAt: undefined };
+  }
+  return {
+    ...next,
+    status: 'retrying',
+    round: action.round + 1,
+    roundSince: undefined,
+    retryAt: undefined,
+  };
 }
 
 /** Lets a call in doubt be asked about again at once. */

@@ -112,6 +112,22 @@ describe('the pivot', () => {
     expect(rules.does(rules.settle())).toMatchObject({ type: 'incident_opened' });
   });
 
+  it('whose hook fails beyond repair is asked about before it is tried again', () => {
+    const steps: StepSpec[] = [
+      { name: 'mail', effect: 'irreversible', hook: true, dedupe: 'lookup' },
+      { name: 'note', effect: 'read_only' },
+    ];
+    const rules = new Rules(steps).done('mail').refused('note');
+    rules.does(rules.assess());
+    rules.does(rules.claim('mail', 'contain'));
+    rules.does(rules.fail('mail', 'irreversible_incident', 'contain'));
+    rules.does(rules.settle());
+    expect(rules.last).toMatchObject({ type: 'review_opened', reason: 'recovery_failed' });
+    rules.does({ kind: 'resume' });
+    expect(rules.refuses(rules.claim('mail', 'contain'))).toEqual({ reason: 'in_doubt' });
+    expect(rules.state.steps.get('mail')?.recovery).toMatchObject({ round: 1 });
+  });
+
   it('with an answer that does not fit its schema is contained too', () => {
     const rules = new Rules(MAIL).done('hold');
     rules.does(rules.claim('mail'));
