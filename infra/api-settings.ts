@@ -1,4 +1,4 @@
-import { Fn, Stack, Token } from 'aws-cdk-lib';
+import { Fn, Stack, Token, TokenComparison } from 'aws-cdk-lib';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -81,6 +81,22 @@ export function grantProblems(place: string, grants: readonly Grant[], added: Gr
     });
   }
   return problems;
+}
+
+/**
+ * A role of another account could be granted nothing from here, and no HTTP API takes a policy that lets
+ * it in. Accounts that are known only when deployed are the caller's to answer for.
+ */
+export function accountProblems(place: string, account: string, role: IRole): Problem[] {
+  const { principalAccount = account } = role;
+  if (Token.compareStrings(principalAccount, account) !== TokenComparison.DIFFERENT) return [];
+  return [
+    {
+      place,
+      problem: `it is of account ${principalAccount}, and an HTTP API lets in roles of its own account ${account} only`,
+      remedy: `Grant access to a role of account ${account}, and let that one be assumed by the other`,
+    },
+  ];
 }
 
 export function claimProblems(names: ClaimNames, audience: readonly string[]): Problem[] {

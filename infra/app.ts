@@ -1,4 +1,4 @@
-import { App, CfnOutput, Stack } from 'aws-cdk-lib';
+import { Annotations, App, CfnOutput, Stack } from 'aws-cdk-lib';
 import { AccountPrincipal, type IRole, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { chosenExamples, type ExampleName, exampleSaga } from '../examples/chosen.ts';
@@ -6,14 +6,15 @@ import * as document from '../examples/document/contracts.ts';
 import * as order from '../examples/order/contracts.ts';
 import * as refund from '../examples/refund/contracts.ts';
 import { ExamplePartners, type PartnerUse } from './example-partners.ts';
-import { SagaPlane } from './index.ts';
+import { type JwtFrontProps, SagaPlane } from './index.ts';
 
 /**
  * The example sagas as a CDK app, with the partner systems they act on. From the context come
  * - `examples`, which of them: `refund`, `order`, `document`, with commas between them (default: all)
  * - `mailFrom`, the address that messages are sent from by SES, and `mailIdentity`, what SES has verified for
  *   it (default: its domain; several with commas)
- * - `jwtIssuer` and `jwtAudience`, whose tokens people bring
+ * - `jwtIssuer` and `jwtAudience`, whose tokens people bring, and `jwtTenantClaim` and `jwtRolesClaim`, where
+ *   these say tenant and roles (default: `tenant` and `roles`)
  * - `partnersUrl` where partner systems elsewhere are to be used, which take requests without signatures
  * - `sagaType`, `EXPRESS` for all sagas on Express machines
  * - `stackName`, for another stack beside the first
@@ -36,6 +37,9 @@ const plane = new SagaPlane(stack, 'Sagas', {
 type Contract = Parameters<SagaPlane['tool']>[0];
 /** A tool that calls the partner systems, with what it uses there, and nothing else. */
 type Caller = readonly [contract: Contract, uses: readonly PartnerUse[]];
+
+/** Of a domain that stands for none. Context is not remembered: a deployment without it comes back to this. */
+const UNVERIFIED_SENDER = 'refunds@shop.example';
 
 const USES: Readonly<Record<ExampleName, readonly Caller[]>> = {
   refund: [
@@ -106,30 +110,57 @@ for (const name of examples) {
 const jwtIssuer = setting('jwtIssuer', '');
 const api = plane.api({
   entry: 'examples/api.lambda.ts',
-  ...(jwtIssuer === ''
-    ? {}
-    : { jwt: { issuer: jwtIssuer, audience: setting('jwtAudience', '').split(',') } }),
+  ...(jwtIssuer === '' ? {} : { jwt: tokensOf(jwtIssuer) }),
 });
-const agent = new Role(stack, 'Agent', {
-  assumedBy: new AccountPrincipal(stack.account),
-  description: 'An agent of the tenant "acme", which starts sagas and reads them',
-});
+const agent = accountRole(
+  'Agent',
+  'An agent of the tenant "acme", which starts sagas and reads them',
+);
 plane.grantAccess(agent, { tenant: 'acme', roles: ['starter', 'reader'] });
+const operator = accountRole(
+  'Operator',
+  'Who decides reviews, resumes sagas and verifies ledgers of the tenant "acme"',
+);
+plane.grantAccess(operator, { tenant: 'acme', roles: ['reviewer', 'operator', 'auditor'] });
+// Not the operator's: to rebuild is to read the ledgers of all tenants.
+const rebuilder = accountRole('Rebuilder', 'Who rebuilds the projection from the ledgers');
+plane.outbox.grantRebuild(rebuilder);
 
 new CfnOutput(stack, 'ApiUrl', { value: api.iamApi.apiEndpoint });
 new CfnOutput(stack, 'AgentRole', { value: agent.roleArn });
+new CfnOutput(stack, 'OperatorRole', { value: operator.roleArn });
+new CfnOutput(stack, 'RebuilderRole', { value: rebuilder.roleArn });
+new CfnOutput(stack, 'LedgerTable', { value: plane.tables.ledger.tableName });
+new CfnOutput(stack, 'CoordinationTable', { value: plane.tables.coordination.tableName });
+new CfnOutput(stack, 'EventBus', { value: plane.eventBus.eventBusName });
 if (api.jwtApi !== undefined) {
   new CfnOutput(stack, 'PeopleUrl', { value: api.jwtApi.apiEndpoint });
 }
 
 if (partners !== undefined) {
-  const admin = new Role(stack, 'PartnersAdmin', {
-    assumedBy: new AccountPrincipal(stack.account),
-    description: 'Whoever looks at the records of the example partners, and makes them fail',
-  });
+  const admin = accountRole(
+    'PartnersAdmin',
+    'Whoever looks at the records of the example partners, and makes them fail',
+  );
   partners.grantAdmin(admin);
   new CfnOutput(stack, 'PartnersUrl', { value: partners.url });
   new CfnOutput(stack, 'PartnersAdminRole', { value: admin.roleArn });
+}
+
+/** A role that principals of the account may assume where their own policies let them. */
+function accountRole(id: string, description: string): Role {
+  return new Role(stack, id, { assumedBy: new AccountPrincipal(stack.account), description });
+}
+
+/** Whose tokens are taken, and which of their claims say tenant and roles. */
+function tokensOf(issuer: string): JwtFrontProps {
+  const [tenantClaim, rolesClaim] = [given('jwtTenantClaim'), given('jwtRolesClaim')];
+  return {
+    issuer,
+    audience: setting('jwtAudience', '').split(','),
+    ...(tenantClaim === undefined ? {} : { tenantClaim }),
+    ...(rolesClaim === undefined ? {} : { rolesClaim }),
+  };
 }
 
 /** Deploys a tool that calls partner systems: ours behind signatures, or those of others. */
@@ -144,8 +175,14 @@ function partnersTool(saga: ExampleName, [contract, uses]: Caller): void {
 
 /** Deploys the tool that sends messages, by SES, as one address and as no other. */
 function mailTool(): void {
-  const mailFrom = setting('mailFrom', 'refunds@shop.example');
+  const mailFrom = setting('mailFrom', UNVERIFIED_SENDER);
   const sesUrl = setting('sesUrl', '');
+  if (mailFrom === UNVERIFIED_SENDER && sesUrl === '') {
+    Annotations.of(stack).addWarningV2(
+      'counterstep:mailFrom',
+      `messages go out as ${mailFrom}, which nobody can have verified: SES on AWS refuses them, and every refund is undone. Give \`-c mailFrom=…\` at every deployment, or leave \`refund\` out of \`-c examples=…\``,
+    );
+  }
   const sendEmail = plane.tool(refund.sendEmail, {
     entry: entryOf('refund', refund.sendEmail.name),
     environment: {

@@ -6,6 +6,7 @@ import {
   Role,
   ServicePrincipal,
 } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   Architecture,
   CfnFunction,
@@ -50,6 +51,7 @@ export interface FunctionSettings {
   readonly tables: SagaTables;
   readonly removalPolicy: RemovalPolicy;
   readonly logRetention: RetentionDays;
+  readonly logEncryptionKey: IKey | undefined;
   readonly defaults: SagaFunctionProps;
 }
 
@@ -58,6 +60,7 @@ export interface FunctionOptions {
   readonly service: string;
   /** For messages: `tool "reserve-stock"`. */
   readonly place: string;
+  /** Any text; what IAM or Lambda would not take is left out or replaced. */
   readonly description: string;
   readonly timeout: Duration;
   /** One line that the entry file should hold, for the message where it is missing. */
@@ -80,10 +83,10 @@ export function sagaFunction(
   ]);
   const tracing = given.tracing ?? Tracing.ACTIVE;
   const traced = tracing !== Tracing.DISABLED;
-  const logGroup = new LogGroup(scope, 'Logs', { retention: settings.logRetention });
+  const logGroup = new LogGroup(scope, 'Logs', logsOf(settings));
   const role = new Role(scope, 'Role', {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-    description: options.description,
+    description: roleDescription(options.description),
     ...(traced ? { inlinePolicies: { Trace: tracePolicy() } } : {}),
   });
   // Accepted for this policy alone: what a user grants on every resource is still found.
@@ -104,7 +107,7 @@ export function sagaFunction(
     architecture: Architecture.ARM_64,
     memorySize: 512,
     timeout: options.timeout,
-    description: options.description,
+    description: cut(options.description, MAX_FUNCTION_DESCRIPTION),
     ...logging(given),
     ...given,
     // Set below: here it would add its grant to the policy that is the user's too.
@@ -128,6 +131,31 @@ export function sagaFunction(
   if (traced && resource instanceof CfnFunction) resource.tracingConfig = { mode: tracing };
   keep(scope, settings.removalPolicy);
   return fn;
+}
+
+/** How long logs are kept, and by which key. */
+export function logsOf({
+  logRetention,
+  logEncryptionKey,
+}: Pick<FunctionSettings, 'logRetention' | 'logEncryptionKey'>) {
+  return {
+    retention: logRetention,
+    ...(logEncryptionKey === undefined ? {} : { encryptionKey: logEncryptionKey }),
+  };
+}
+
+/** Limits of Lambda and IAM, in UTF-16 units. */
+const MAX_FUNCTION_DESCRIPTION = 256;
+const MAX_ROLE_DESCRIPTION = 1_000;
+
+/** IAM takes Latin-1 only, and would refuse the whole deployment for one typographic quote. */
+function roleDescription(text: string): string {
+  return cut(text.replace(/[^\t\n\r\x20-\x7e\xa1-\xff]/gu, '?'), MAX_ROLE_DESCRIPTION);
+}
+
+/** Never between the two halves of one character. */
+function cut(text: string, most: number): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }
 
 /**

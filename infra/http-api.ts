@@ -1,4 +1,4 @@
-import { Duration, Lazy } from 'aws-cdk-lib';
+import { Duration, Lazy, Stack } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -9,6 +9,7 @@ import type { TenantBudgetBook } from '../statemachines/rules/tenant-budget.ts';
 import { accept, wildcard } from './accept.ts';
 import {
   accessList,
+  accountProblems,
   claimProblems,
   environmentProblems,
   type Grant,
@@ -26,7 +27,13 @@ import {
   grantReadBreakers,
   grantRegistry,
 } from './grants.ts';
-import { type HttpFrontProps, iamFront, type JwtFrontProps, jwtFront } from './http-front.ts';
+import {
+  type HttpFrontProps,
+  iamFront,
+  type JwtFrontProps,
+  jwtFront,
+  mappingProblems,
+} from './http-front.ts';
 import { refuse } from './problems.ts';
 import type { Saga } from './saga.ts';
 
@@ -77,7 +84,13 @@ export class SagaApi extends Construct {
       tenant: jwt?.tenantClaim ?? 'tenant',
       roles: jwt?.rolesClaim ?? 'roles',
     };
-    if (jwt !== undefined) refuse(claimProblems(claims, jwt.audience));
+    refuse(mappingProblems('the API for services and agents (prop `iam`)', iam));
+    if (jwt !== undefined) {
+      refuse([
+        ...claimProblems(claims, jwt.audience),
+        ...mappingProblems('the API for people (prop `jwt`)', jwt),
+      ]);
+    }
     this.function = this.#function(props, jwt === undefined ? undefined : claims);
     const parts = { fn: this.function, settings };
     this.iamApi = iamFront(new Construct(this, 'Iam'), parts, iam);
@@ -93,11 +106,16 @@ export class SagaApi extends Construct {
   /**
    * Lets a role call the API for services and agents, for one tenant. The mapping is part of the
    * deployed function's settings, which the function cannot change.
-   * @throws DeploymentError where the role has access already, or tenant or roles cannot be used
+   * @throws DeploymentError where the role has access already or is known to be of another account, or
+   *   where tenant or roles cannot be used
    */
   grantAccess(role: IRole, access: Access): void {
     const grant = { role, access };
-    refuse(grantProblems(`the access of role "${role.node.path}"`, this.#grants, grant));
+    const place = `the access of role "${role.node.path}"`;
+    refuse([
+      ...grantProblems(place, this.#grants, grant),
+      ...accountProblems(place, Stack.of(this).account, role),
+    ]);
     this.#grants.push(grant);
     const { iamApi } = this;
     const changes = access.roles.some((each) => CHANGE.includes(each));

@@ -14,7 +14,8 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import type { FunctionSettings } from './functions.ts';
+import type { Problem } from '../statemachines/language/problems.ts';
+import { type FunctionSettings, logsOf } from './functions.ts';
 
 /** One HTTP API before the function; named as in CDK's `HttpApiProps` and `HttpStageProps`. */
 export interface HttpFrontProps {
@@ -22,6 +23,7 @@ export interface HttpFrontProps {
   readonly throttle?: ThrottleSettings;
   /** Default: none; no page of another origin may call. */
   readonly corsPreflight?: CorsPreflightOptions;
+  /** A domain of your own, or one below it: without `mappingKey`, since links begin with `/v1/`. */
   readonly defaultDomainMapping?: DomainMappingOptions;
   /** Default `false`. With a domain of your own: whether that is the only way in. */
   readonly disableExecuteApiEndpoint?: boolean;
@@ -72,6 +74,19 @@ export function jwtFront(scope: Construct, parts: FrontParts, props: JwtFrontPro
   return api;
 }
 
+/** Below a path of its domain an API would answer with links that lead elsewhere. */
+export function mappingProblems(place: string, props: HttpFrontProps): Problem[] {
+  const { mappingKey = '' } = props.defaultDomainMapping ?? {};
+  if (mappingKey === '') return [];
+  return [
+    {
+      place,
+      problem: `its \`defaultDomainMapping\` has the mapping key ${JSON.stringify(mappingKey)}, and every path and link of the API begins at the domain's root, with /v1/`,
+      remedy: 'Leave out `mappingKey`, and give the API a domain name of its own',
+    },
+  ];
+}
+
 function common(scope: Construct, { corsPreflight, disableExecuteApiEndpoint }: HttpFrontProps) {
   return {
     apiName: Names.uniqueResourceName(scope, { maxLength: MAX_API_NAME, separator: '-' }),
@@ -105,7 +120,7 @@ function serve(
   api.addRoutes({ path: '/v1/{proxy+}', methods, integration });
   api.addRoutes({ path: '/openapi.json', methods: [HttpMethod.GET], integration });
   const logGroup = new LogGroup(scope, 'AccessLogs', {
-    retention: settings.logRetention,
+    ...logsOf(settings),
     removalPolicy: settings.removalPolicy,
   });
   new HttpStage(scope, 'Stage', {

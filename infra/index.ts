@@ -17,6 +17,7 @@ export { SagaPlane } from './plane.ts';
 export { DEPLOYMENT_ERROR, DeploymentError } from './problems.ts';
 export type { SagaOptions } from './saga.ts';
 export { Saga } from './saga.ts';
+export type { SweepOptions } from './sweep.ts';
 export { Sweep } from './sweep.ts';
 export type { SagaTablesProps } from './tables.ts';
 export { SagaTables } from './tables.ts';

@@ -4,7 +4,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
   EVENT_BUS_VARIABLE,
@@ -47,6 +47,8 @@ export interface OutboxOptions {
   readonly retryAttempts?: number;
   /** Default 1. Records of one saga stay in order with any. */
   readonly parallelizationFactor?: number;
+  /** Where the places of records end that were given up. Default: a queue that keeps them for 14 days. */
+  readonly deadLetterQueue?: IQueue;
   /** The function's own. `entry`: a file whose `handler` is `outboxHandler({ … })`. */
   readonly functionProps?: SagaFunctionProps & { readonly entry?: string };
 }
@@ -61,10 +63,10 @@ export class Outbox extends Construct {
   readonly eventBus: AnyEventBus;
   readonly fn: NodejsFunction;
   /**
-   * Where the places of records end that could not be passed on, for 14 days: shard and sequence
-   * numbers, not the records. What they say is in the ledger; a rebuild passes it on.
+   * Where the places of records end that could not be passed on: shard and sequence numbers, not the
+   * records. What they say is in the ledger; a rebuild passes it on.
    */
-  readonly undelivered: Queue;
+  readonly undelivered: IQueue;
   readonly #settings: FunctionSettings;
 
   constructor(scope: Construct, id: string, props: OutboxProps) {
@@ -72,21 +74,19 @@ export class Outbox extends Construct {
     const { ledger, coordination } = props.settings.tables;
     this.#settings = props.settings;
     this.eventBus =
-      props.eventBus ?? new EventBus(this, 'Events', { description: 'What becomes of sagas' });
+      props.eventBus ??
+      new EventBus(this, 'Events', {
+        // By the plane's name: with another prefix it has another bus than one that was retained.
+        eventBusName: `${props.settings.plane}-events`,
+        description: 'What becomes of sagas',
+      });
     if (props.archive !== undefined) {
       this.eventBus.archive('Archive', {
         eventPattern: { source: [EVENT_SOURCE] },
         ...props.archive,
       });
     }
-    this.undelivered = new Queue(this, 'Undelivered', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-    });
-    accept(this.undelivered, {
-      'AwsSolutions-SQS3': 'it is itself where records end that could not be passed on',
-    });
+    this.undelivered = props.deadLetterQueue ?? undeliveredRecords(this);
     this.fn = sagaFunction(this, props.settings, {
       service: 'outbox',
       place: 'the outbox (prop `outbox.functionProps.entry`)',
@@ -136,6 +136,18 @@ export class Outbox extends Construct {
     grantProjection(grantee, coordination, { write: true });
     this.eventBus.grantPutEventsTo(grantee, 'Publish');
   }
+}
+
+function undeliveredRecords(scope: Construct): Queue {
+  const queue = new Queue(scope, 'Undelivered', {
+    encryption: QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+    retentionPeriod: Duration.days(14),
+  });
+  accept(queue, {
+    'AwsSolutions-SQS3': 'it is itself where records end that could not be passed on',
+  });
+  return queue;
 }
 
 /** A batch waits at most 15 s for the bus in each of its few waves, and writes a few thousand items. */

@@ -1,5 +1,6 @@
 import { Duration, Names, RemovalPolicy } from 'aws-cdk-lib';
 import type { IRole } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -35,7 +36,7 @@ import { SagaApi, type SagaApiOptions } from './http-api.ts';
 import { type AnyEventBus, Outbox, type OutboxOptions } from './outbox.ts';
 import { DeploymentError, refuse } from './problems.ts';
 import { Saga, type SagaOptions } from './saga.ts';
-import { Sweep } from './sweep.ts';
+import { Sweep, type SweepOptions } from './sweep.ts';
 import { SagaTables, type SagaTablesProps } from './tables.ts';
 import { Watching, type WatchingOptions } from './watching.ts';
 
@@ -47,13 +48,21 @@ export interface SagaPlaneProps extends SagaTablesProps {
   readonly ledgerEntry: string;
   /** For all functions of the plane; each tool may say otherwise. */
   readonly functionProps?: SagaFunctionProps;
+  /** Of the ledger function, beside those of all functions. */
+  readonly ledgerFunctionProps?: SagaFunctionProps;
   /** Of every log group. Default: one year. */
   readonly logRetention?: RetentionDays;
+  /** Of every log group; its policy MUST let CloudWatch Logs use it. Default: a key of AWS. */
+  readonly logEncryptionKey?: IKey;
   /**
    * What the names of all state machines begin with, at most 30 characters. Default: made from the
-   * construct's path. Choose another where machines retained from a deleted stack hold the names.
+   * construct's path. Choose another where machines retained from a deleted stack hold the names. It
+   * MUST NOT change while a saga is open: the right to drive sagas is one to start machines of this
+   * name, so theirs would stand still.
    */
   readonly machinePrefix?: string;
+  /** The function that finds sagas which are due, and its queue. */
+  readonly sweep?: SweepOptions;
   /** How the ledger's stream is read, and where events are published. */
   readonly outbox?: OutboxOptions;
   /**
@@ -103,11 +112,16 @@ export class SagaPlane extends Construct {
       tables: this.tables,
       removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
       logRetention: props.logRetention ?? RetentionDays.ONE_YEAR,
+      logEncryptionKey: props.logEncryptionKey,
       defaults: props.functionProps ?? {},
     };
-    this.ledgerFunction = this.#ledger(props.ledgerEntry);
+    this.ledgerFunction = this.#ledger(props);
     const { machinePrefix } = this;
-    this.sweep = new Sweep(this, 'Sweep', { settings: this.#settings, machinePrefix });
+    this.sweep = new Sweep(this, 'Sweep', {
+      ...props.sweep,
+      settings: this.#settings,
+      machinePrefix,
+    });
     this.outbox = new Outbox(this, 'Outbox', { ...props.outbox, settings: this.#settings });
     if (props.watching === false) return;
     this.watching = new Watching(this, 'Watching', {
@@ -147,7 +161,7 @@ export class SagaPlane extends Construct {
     const fn = this.#function(new Construct(this, `Tool-${contract.name}`), {
       service: contract.name,
       place,
-      description: `Tool ${contract.name}: ${contract.description}`.slice(0, 256),
+      description: `Tool ${contract.name}: ${contract.description}`,
       timeout: props.timeout ?? Duration.seconds(seconds),
       entryContent: 'export const handler = toolHandler(yourTool, { sagas: [yourSaga] })',
       props,
@@ -176,6 +190,7 @@ export class SagaPlane extends Construct {
       machinePrefix: this.machinePrefix,
       removalPolicy: this.#settings.removalPolicy,
       logRetention: this.#settings.logRetention,
+      logEncryptionKey: this.#settings.logEncryptionKey,
       ledgerFunction: this.ledgerFunction,
       toolFunctions: new Map(served.map(([name, { fn }]) => [name, fn])),
     });
@@ -223,14 +238,14 @@ export class SagaPlane extends Construct {
     return new Map([...this.#tools].map(([name, { fn }]) => [name, fn]));
   }
 
-  #ledger(entry: string): NodejsFunction {
+  #ledger({ ledgerEntry, ledgerFunctionProps }: SagaPlaneProps): NodejsFunction {
     const fn = this.#function(new Construct(this, 'Ledger'), {
       service: 'ledger',
       place: 'the ledger function (prop `ledgerEntry`)',
       description: 'Begins, assesses, settles and completes sagas',
       timeout: Duration.seconds(LEDGER_LAMBDA_SECONDS),
       entryContent: 'export const handler = ledgerHandler({ sagas: [yourSaga] })',
-      props: { entry },
+      props: { ...ledgerFunctionProps, entry: ledgerEntry },
     });
     grantRegistry(fn, this.tables.coordination);
     grantGivingBack(fn, this.tables.coordination);

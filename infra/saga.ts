@@ -1,5 +1,12 @@
 import { type RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  type IRole,
+  PolicyDocument,
+  PolicyStatement,
+  Role,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import {
@@ -12,9 +19,10 @@ import {
 import { Construct } from 'constructs';
 import { machineName } from '../statemachines/asl/machine-name.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
+import { sha256Hex } from '../statemachines/ledger/hash.ts';
 import type { SagaPlan } from '../statemachines/plan/plan.ts';
 import { accept, wildcard } from './accept.ts';
-import { KEPT, keep } from './functions.ts';
+import { KEPT, keep, logsOf } from './functions.ts';
 import { machineArn } from './grants.ts';
 import { deployedDefinition } from './machine.ts';
 
@@ -26,6 +34,11 @@ export interface SagaOptions {
   readonly logLevel?: LogLevel;
   /** Default `true`. */
   readonly tracingEnabled?: boolean;
+  /**
+   * Default: one that the construct makes, and keeps for the machine versions that were published with it.
+   * A role of your own MUST go on calling every version of every function that the saga ever used.
+   */
+  readonly role?: IRole;
 }
 
 /** What a plane adds to the options. */
@@ -34,6 +47,7 @@ export interface SagaProps extends SagaOptions {
   readonly machinePrefix: string;
   readonly removalPolicy: RemovalPolicy;
   readonly logRetention: RetentionDays;
+  readonly logEncryptionKey: IKey | undefined;
   readonly ledgerFunction: LambdaFunction;
   /** By name of the tool: those the definition uses. */
   readonly toolFunctions: ReadonlyMap<string, LambdaFunction>;
@@ -101,12 +115,12 @@ function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {
   const logGroup = new LogGroup(scope, 'Logs', {
     // Under this prefix the account's log policy stays one line, however many machines there are.
     logGroupName: `/aws/vendedlogs/states/${name}`,
-    retention: props.logRetention,
+    ...logsOf(props),
   });
   const machine = new CfnStateMachine(scope, 'Machine', {
     stateMachineName: name,
     stateMachineType: plan.sagaType,
-    roleArn: machineRole(scope, props).roleArn,
+    roleArn: (props.role ?? machineRole(scope, props)).roleArn,
     ...deployedDefinition(plan, {
       ledger: props.ledgerFunction.currentVersion,
       tool: (tool) => props.toolFunctions.get(tool)?.currentVersion,
@@ -127,7 +141,9 @@ function stateMachine(scope: Construct, props: SagaProps): CfnStateMachine {
 
 /**
  * May call exactly the saga's functions, in every version: a machine version calls the versions of
- * its day. Policies are part of the role, so that they are retained with it.
+ * its day, with the role of its day. So another set of tools is another role, and the one before is
+ * retained: a saga that began with a tool which the definition uses no longer still calls and undoes it.
+ * Policies are part of the role, so that they are retained with it.
  */
 function machineRole(scope: Construct, props: SagaProps): Role {
   const functions = [props.ledgerFunction, ...props.toolFunctions.values()];
@@ -144,7 +160,7 @@ function machineRole(scope: Construct, props: SagaProps): Role {
   if (props.tracingEnabled ?? true) {
     statements.push(new PolicyStatement({ sid: 'Trace', actions: TRACING, resources: ['*'] }));
   }
-  const role = new Role(scope, 'Role', {
+  const role = new Role(scope, `Role${toolSet(props)}`, {
     description: `State machine of saga ${props.definition.name}`,
     assumedBy: new ServicePrincipal('states.amazonaws.com', {
       conditions: {
@@ -164,6 +180,12 @@ function machineRole(scope: Construct, props: SagaProps): Role {
     ),
   });
   return role;
+}
+
+const SET_DIGITS = 8;
+
+function toolSet({ toolFunctions }: SagaProps): string {
+  return sha256Hex([...toolFunctions.keys()].sort().join(' ')).slice(0, SET_DIGITS);
 }
 
 const LOG_DELIVERY = [

@@ -3,11 +3,12 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { COMPENSATED, INCIDENT } from '../statemachines/asl/error-names.ts';
 import { accept } from './accept.ts';
 import { ownEntry } from './bundling.ts';
-import { type FunctionSettings, sagaFunction } from './functions.ts';
+import { type FunctionSettings, type SagaFunctionProps, sagaFunction } from './functions.ts';
 import {
   grantAppend,
   grantCensus,
@@ -17,7 +18,15 @@ import {
   machineArn,
 } from './grants.ts';
 
-export interface SweepProps {
+export interface SweepOptions {
+  /** Of the function, beside what the plane gives all its functions. */
+  readonly functionProps?: SagaFunctionProps;
+  /** Where calls end that failed or were never delivered. Default: a queue that keeps them for 14 days. */
+  readonly deadLetterQueue?: IQueue;
+}
+
+/** What a plane adds to the options. */
+export interface SweepProps extends SweepOptions {
   readonly settings: FunctionSettings;
   readonly machinePrefix: string;
 }
@@ -25,20 +34,14 @@ export interface SweepProps {
 /** Finds, each minute, every saga that somebody must look at, and counts those that are open. */
 export class Sweep extends Construct {
   readonly fn: NodejsFunction;
-  /** Where calls end that failed or were never delivered, for 14 days. The next minute's pass does their work. */
-  readonly undelivered: Queue;
+  /** Where calls end that failed or were never delivered. The next minute's pass does their work. */
+  readonly undelivered: IQueue;
 
-  constructor(scope: Construct, id: string, { settings, machinePrefix }: SweepProps) {
+  constructor(scope: Construct, id: string, props: SweepProps) {
     super(scope, id);
+    const { settings, machinePrefix } = props;
     const { ledger, coordination } = settings.tables;
-    this.undelivered = new Queue(this, 'Undelivered', {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-    });
-    accept(this.undelivered, {
-      'AwsSolutions-SQS3': 'it is itself where undelivered calls of the sweep end',
-    });
+    this.undelivered = props.deadLetterQueue ?? undeliveredCalls(this);
     this.fn = sagaFunction(this, settings, {
       service: 'sweep',
       place: 'the sweep',
@@ -46,6 +49,7 @@ export class Sweep extends Construct {
       timeout: SWEEP_TIMEOUT,
       entryContent: 'export const handler = sweepHandler()',
       props: {
+        ...props.functionProps,
         entry: ownEntry('lambdas/sweep/sweep.lambda'),
         // The next minute's sweep does all that this one did not.
         retryAttempts: 0,
@@ -70,18 +74,37 @@ export class Sweep extends Construct {
     });
     // Only saves time: a drive that vanished is found when its saga is due. Express tells nothing.
     new Rule(this, 'EndedBadly', {
-      description: 'Tells the sweep of executions that failed, timed out or were stopped',
+      description: 'Tells the sweep of executions that ended before their saga did',
       eventPattern: {
         source: ['aws.states'],
         detailType: ['Step Functions Execution Status Change'],
         detail: {
-          status: ['FAILED', 'TIMED_OUT', 'ABORTED'],
           stateMachineArn: [{ prefix: machineArn(this, `${machinePrefix}-`) }],
+          $or: [
+            { status: ['TIMED_OUT', 'ABORTED'] },
+            // Not those whose saga came to its end: a burst of them would crowd out the minute's pass.
+            {
+              status: ['FAILED'],
+              error: [{ 'anything-but': [COMPENSATED, INCIDENT] }, { exists: false }],
+            },
+          ],
         },
       },
       targets: [target],
     });
   }
+}
+
+function undeliveredCalls(scope: Construct): Queue {
+  const queue = new Queue(scope, 'Undelivered', {
+    encryption: QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+    retentionPeriod: Duration.days(14),
+  });
+  accept(queue, {
+    'AwsSolutions-SQS3': 'it is itself where undelivered calls of the sweep end',
+  });
+  return queue;
 }
 
 /** Many due sagas take one pass longer; passes may overlap, each grant is an append of its own. */

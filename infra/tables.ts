@@ -13,6 +13,11 @@ import { Construct } from 'constructs';
 import { REWRITES } from './grants.ts';
 
 export interface SagaTablesProps {
+  /**
+   * Default `PAY_PER_REQUEST`. With `PROVISIONED` each table begins with CDK's 5 units and MUST be scaled:
+   * `plane.tables.ledger.autoScaleWriteCapacity(…)`, and so on for each.
+   */
+  readonly billingMode?: BillingMode;
   /** Default `RETAIN`: a ledger outlives the stack that wrote it. */
   readonly removalPolicy?: RemovalPolicy;
   /** Default: on, unless `removalPolicy` is `DESTROY`. */
@@ -37,7 +42,7 @@ export class SagaTables extends Construct {
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const common = {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
-      billingMode: BillingMode.PAY_PER_REQUEST,
+      billingMode: props.billingMode ?? BillingMode.PAY_PER_REQUEST,
       removalPolicy,
       deletionProtection: props.deletionProtection ?? removalPolicy !== RemovalPolicy.DESTROY,
       encryption: props.encryption ?? TableEncryption.AWS_MANAGED,

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Alarm, Dashboard, type IAlarm, type IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
@@ -85,7 +85,8 @@ export class Watching extends Construct {
     this.function('outbox', outbox.fn);
     if (props.dashboard === false) return;
     this.dashboard = new Dashboard(this, 'Dashboard', {
-      dashboardName: plane,
+      // Dashboards are one list for all regions of an account.
+      dashboardName: `${plane}-${Stack.of(this).region}`,
       widgets: dashboardRows({ plane, alarms: this.#shown, outboxAge }),
     });
   }

@@ -1,15 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { pythonWith } from './emulator/python.ts';
 
 /**
- * `npm run cfn-lint`: synthesises the example app without bundling and runs cfn-lint over every
- * template. Fails on any finding but those accepted below, and where an accepted one is no longer
+ * `npm run cfn-lint`: synthesises the example app without bundling, in every context below, and runs
+ * cfn-lint over every template. Fails on any finding but those accepted below, and where an accepted one is no longer
  * found.
  */
 interface Finding {
+  readonly Filename: string;
   readonly Rule: { readonly Id: string };
   readonly Message: string;
   readonly Location: { readonly Path: readonly (string | number)[] | null };
@@ -34,6 +35,16 @@ const ACCEPTED: readonly Accepted[] = [
   },
 ];
 
+/** By name of the folder it is synthesised to. */
+const CONTEXTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  default: {},
+  'express-jwt': {
+    sagaType: 'EXPRESS',
+    jwtIssuer: 'https://issuer.example',
+    jwtAudience: 'people',
+  },
+};
+
 interface CdkConfig {
   readonly app: string;
   readonly context: Readonly<Record<string, unknown>>;
@@ -42,8 +53,10 @@ interface CdkConfig {
 const out = mkdtempSync(join(tmpdir(), 'counterstep-lint-'));
 process.once('exit', () => rmSync(out, { recursive: true, force: true }));
 
-say('synthesising');
-synthesize(out);
+for (const [name, given] of Object.entries(CONTEXTS)) {
+  say(`synthesising ${name}`);
+  synthesize(join(out, name), given);
+}
 const templates = readdirSync(out, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.template.json'))
   .map((path) => join(out, path));
@@ -61,8 +74,9 @@ try {
 }
 const refused = found.filter((finding) => !ACCEPTED.some((each) => fits(each, finding)));
 const stale = ACCEPTED.filter((each) => !found.some((finding) => fits(each, finding)));
-for (const { Rule, Message, Location } of refused) {
-  say(`${Rule.Id} at ${Location.Path?.join('/') ?? 'the template'}: ${Message}`);
+for (const { Filename, Rule, Message, Location } of refused) {
+  const place = Location.Path?.join('/') ?? 'the template';
+  say(`${relative(out, Filename)}: ${Rule.Id} at ${place}: ${Message}`);
 }
 for (const { rule, why } of stale) {
   say(
@@ -72,16 +86,17 @@ for (const { rule, why } of stale) {
 say(
   `${templates.length} template(s): ${refused.length} finding(s), ${found.length - refused.length} accepted`,
 );
-if (templates.length === 0 || refused.length + stale.length > 0) process.exitCode = 1;
+if (templates.length < Object.keys(CONTEXTS).length || refused.length + stale.length > 0)
+  process.exitCode = 1;
 
 /** As `cdk synth` does by `cdk.json`, without bundling: no template says what is in a bundle. */
-function synthesize(folder: string): void {
+function synthesize(folder: string, given: Readonly<Record<string, string>>): void {
   const { app, context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as CdkConfig;
   const [, ...args] = app.split(' ');
   const env = {
     ...process.env,
     CDK_OUTDIR: folder,
-    CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:bundling-stacks': [] }),
+    CDK_CONTEXT_JSON: JSON.stringify({ ...context, ...given, 'aws:cdk:bundling-stacks': [] }),
   };
   execFileSync(process.execPath, args, { env, stdio: 'inherit' });
 }

@@ -1,8 +1,8 @@
 import { App, Stack } from 'aws-cdk-lib';
-import { CorsHttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
+import { CorsHttpMethod, DomainName } from 'aws-cdk-lib/aws-apigatewayv2';
 import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { defineSaga } from 'counterstep';
-import type { SagaApiOptions } from 'counterstep/cdk';
+import { type SagaApiOptions, SagaPlane } from 'counterstep/cdk';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { machineName } from '../../statemachines/asl/machine-name.ts';
@@ -12,6 +12,7 @@ import {
   API_ENTRY,
   final,
   LEDGER,
+  LEDGER_ENTRY,
   ofType,
   planeIn,
   type Resources,
@@ -253,6 +254,44 @@ describe('what cannot work fails while synthesising', () => {
   test('an audience that takes every token', () => {
     const jwt = { issuer: JWT.issuer, audience: [] };
     expect(() => planeIn().plane.api({ entry: API_ENTRY, jwt })).toThrow(/audience.*client ids/s);
+  });
+
+  test('a role that is known to be of another account', () => {
+    const app = new App({ analyticsReporting: false, context: { 'aws:cdk:bundling-stacks': [] } });
+    const env = { account: '111111111111', region: 'eu-central-1' };
+    const stack = new Stack(app, 'Known', { env });
+    const plane = new SagaPlane(stack, 'Sagas', { ledgerEntry: LEDGER_ENTRY });
+    plane.api({ entry: API_ENTRY });
+    const ofAccount = (account: string) =>
+      Role.fromRoleArn(stack, account, `arn:aws:iam::${account}:role/agent`);
+    const grant = (account: string) => () =>
+      plane.grantAccess(ofAccount(account), { tenant: 'acme', roles: ['reader'] });
+    expect(grant('222222222222')).toThrow(
+      /account 222222222222.*role of account 111111111111.*assumed/,
+    );
+    expect(grant('111111111111')).not.toThrow();
+  });
+
+  test('an API below a path of its domain', () => {
+    const { stack, plane } = planeIn();
+    const domainName = DomainName.fromDomainNameAttributes(stack, 'Domain', {
+      name: 'api.example',
+      regionalDomainName: 'd-1.example',
+      regionalHostedZoneId: 'Z1',
+    });
+    const mapped = (mappingKey?: string) => ({
+      defaultDomainMapping: { domainName, ...(mappingKey === undefined ? {} : { mappingKey }) },
+    });
+    const below = mapped('sagas');
+    const attempts = [{ iam: below }, { jwt: { ...JWT, ...below } }];
+    for (const front of attempts) {
+      const { plane: other } = planeIn();
+      expect(() => other.api({ entry: API_ENTRY, ...front })).toThrow(
+        /"sagas".*Leave out `mappingKey`/,
+      );
+    }
+    plane.api({ entry: API_ENTRY, iam: mapped() });
+    expect(ofType(final(stack).resources, 'AWS::ApiGatewayV2::ApiMapping')).toHaveLength(1);
   });
 
   test('an entry that does not exist', () => {

@@ -10,8 +10,14 @@ import { planeIn, TOOL_ENTRY } from './synth.ts';
  * deploys. What is meant to be as it is says so beside its resource, by `accept` in
  * `infra/accept.ts`, finding by finding.
  */
-test('nothing deviates from good practice without saying why', async () => {
-  const { app } = await exampleApp();
+test.each([
+  ['as it is deployed by default', {}],
+  [
+    'on Express machines, with an API for people',
+    { sagaType: 'EXPRESS', jwtIssuer: 'https://issuer.example', jwtAudience: 'people' },
+  ],
+])('nothing deviates from good practice without saying why, %s', async (_, context) => {
+  const { app } = await exampleApp(context);
   const { violations } = new AwsSolutionsChecks(app).validateScope(app);
   const found = violations.flatMap(({ ruleName, description, violatingResources }) =>
     violatingResources.map(({ constructPath }) => `${constructPath}: ${ruleName}: ${description}`),

@@ -1,6 +1,9 @@
+import { Role } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { LoggingFormat, SystemLogLevel } from 'aws-cdk-lib/aws-lambda';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { LogLevel } from 'aws-cdk-lib/aws-stepfunctions';
-import { defineSaga, lambdaTimeoutSeconds } from 'counterstep';
+import { type AnySaga, defineSaga, lambdaTimeoutSeconds } from 'counterstep';
 import type { SagaFunctionProps } from 'counterstep/cdk';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -64,6 +67,64 @@ describe('functions', () => {
     }
   });
 
+  test('of the plane’s own take properties one by one', () => {
+    const { stack } = planeIn({
+      functionProps: { memorySize: 256 },
+      ledgerFunctionProps: { memorySize: 1_024 },
+      sweep: { functionProps: { memorySize: 2_048 } },
+    });
+    const sizes = ofType(final(stack).resources, 'AWS::Lambda::Function').map(
+      ([id, { Properties }]) => [/Sagas(Ledger|Sweep|Outbox)/.exec(id)?.[1], Properties.MemorySize],
+    );
+    expect(Object.fromEntries(sizes)).toEqual({ Ledger: 1_024, Sweep: 2_048, Outbox: 256 });
+  });
+
+  test('write to logs under the user’s key, and what they could not do to the user’s queues', () => {
+    const { stack } = planeIn();
+    const keyArn = 'arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d-0000-4000-8000-123456789012';
+    const queue = (name: string) =>
+      Queue.fromQueueArn(stack, name, `arn:aws:sqs:eu-central-1:123456789012:${name}`);
+    const made = final(
+      planeIn({
+        logEncryptionKey: Key.fromKeyArn(stack, 'Key', keyArn),
+        sweep: { deadLetterQueue: queue('calls') },
+        outbox: { deadLetterQueue: queue('records') },
+      }).stack,
+    ).resources;
+    const groups = ofType(made, 'AWS::Logs::LogGroup');
+    expect(groups).toHaveLength(3);
+    for (const [, { Properties }] of groups) {
+      expect(Properties.KmsKeyId).toBe(keyArn);
+    }
+    expect(ofType(made, 'AWS::SQS::Queue')).toEqual([]);
+    const [[, stream] = []] = ofType(made, 'AWS::Lambda::EventSourceMapping');
+    expect(stream?.Properties.DestinationConfig).toEqual({
+      OnFailure: { Destination: 'arn:aws:sqs:eu-central-1:123456789012:records' },
+    });
+    const [[, calls] = []] = ofType(made, 'AWS::Lambda::EventInvokeConfig');
+    expect(calls?.Properties.DestinationConfig).toEqual({
+      OnFailure: { Destination: 'arn:aws:sqs:eu-central-1:123456789012:calls' },
+    });
+  });
+
+  test('may be described in any words, of which a role takes Latin letters only', () => {
+    const { stack, plane } = planeIn();
+    const description = 'Holds one “item” – für C\u00f4te d’Ivoire 🚚.';
+    plane.tool({ ...tools.hold, description }, { entry: TOOL_ENTRY });
+    plane.tool({ ...tools.look, description: `${'x'.repeat(241)}🚚` }, { entry: TOOL_ENTRY });
+    const made = final(stack).resources;
+    const described = (type: string, id: RegExp) =>
+      made[idOf(made, type, id)]?.Properties.Description;
+    expect(described('AWS::Lambda::Function', /Toolholdstock/)).toBe(
+      `Tool hold-stock: ${description}`,
+    );
+    expect(described('AWS::IAM::Role', /Toolholdstock/)).toBe(
+      'Tool hold-stock: Holds one ?item? ? für C\u00f4te d?Ivoire ?.',
+    );
+    const long = String(described('AWS::Lambda::Function', /Toollookup/));
+    expect(long).toBe(`Tool look-up: ${'x'.repeat(241)}`);
+  });
+
   test('stay deployed when they leave the app, versions and grants too, but not after a failed creation', () => {
     const kept = { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' };
     for (const type of [
@@ -109,6 +170,45 @@ describe('machines', () => {
     expect(
       grantedActions(statements).filter((action) => /^(dynamodb|states):/.test(action)),
     ).toEqual([]);
+  });
+
+  test('of another set of tools have another role: that of before stays, with its rights, for versions of its day', () => {
+    const shorter = (version: string) =>
+      defineSaga({ name: 'line', version, input: z.object({ id: z.string() }) }, (saga) =>
+        saga.step('hold', tools.hold, { input: ({ input }) => input }),
+      );
+    const roleIn = (saga: AnySaga) => {
+      const made = deployed([saga]).resources;
+      const id = roleOf(made, 'SagasSagaline');
+      const others = ofType(made, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
+        JSON.stringify(Properties.Roles).includes(id),
+      );
+      return { id, role: made[id], others };
+    };
+    const before = roleIn(line);
+    expect(before.role).toMatchObject({
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+      Properties: { Policies: [{ PolicyName: 'Machine' }] },
+    });
+    expect(before.others).toEqual([]);
+    expect(roleIn(shorter('2')).id).not.toBe(before.id);
+    expect(roleIn(shorter('3')).id).toBe(roleIn(shorter('2')).id);
+  });
+
+  test('run with a role of the user’s where one is given', () => {
+    const { stack, plane } = planeIn();
+    plane.tool(tools.hold, { entry: TOOL_ENTRY });
+    const role = Role.fromRoleArn(stack, 'Own', 'arn:aws:iam::123456789012:role/machines');
+    const input = z.object({ id: z.string() });
+    const saga = defineSaga({ name: 'own', version: '1', input }, (steps) =>
+      steps.step('hold', tools.hold, { input: ({ input: given }) => given }),
+    );
+    plane.saga(saga, { role });
+    const made = final(stack).resources;
+    const [machine] = ofType(made, 'AWS::StepFunctions::StateMachine');
+    expect(machine?.[1].Properties.RoleArn).toBe('arn:aws:iam::123456789012:role/machines');
+    expect(ofType(made, 'AWS::IAM::Role').filter(([id]) => /Sagaown/.test(id))).toEqual([]);
   });
 
   test('a version is published of each revision, and says which plan it is', () => {

@@ -1,5 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { BillingMode, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { SORT_KEY_TYPES } from '../../lambdas/stores/dynamodb/tables.ts';
 import { diamond, line } from '../statemachines/samples.ts';
@@ -50,6 +50,17 @@ describe('tables', () => {
           PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
           SSESpecification: { SSEEnabled: true },
         },
+      });
+    }
+  });
+
+  test('are billed as is asked for', () => {
+    const { resources: given } = deployed([line], { billingMode: BillingMode.PROVISIONED });
+    for (const [, table] of ofType(given, 'AWS::DynamoDB::Table')) {
+      expect(table.Properties).not.toHaveProperty('BillingMode');
+      expect(table.Properties.ProvisionedThroughput).toEqual({
+        ReadCapacityUnits: 5,
+        WriteCapacityUnits: 5,
       });
     }
   });

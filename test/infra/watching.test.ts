@@ -4,6 +4,7 @@ import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { SagaPlaneProps } from 'counterstep/cdk';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { COMPENSATED_END, INCIDENT_END } from '../../statemachines/asl/ends.ts';
 import { COUNTS, GAUGES, METRIC_NAMESPACE, OPEN_STATES } from '../../statemachines/metrics.ts';
 import { holdItem, small } from '../lambdas/aws/small.ts';
 import {
@@ -250,7 +251,8 @@ describe('what a user may choose', () => {
 test('one dashboard shows sagas by state and age, and every alarm', () => {
   const [dashboard, ...others] = ofType(resources, 'AWS::CloudWatch::Dashboard');
   expect(others).toEqual([]);
-  expect(dashboard?.[1].Properties.DashboardName).toBe(PLANE);
+  // Another region of the account has the same list of dashboards.
+  expect(textOf(dashboard?.[1].Properties.DashboardName)).toBe(`${PLANE}-\${AWS::Region}`);
   const body = textOf(dashboard?.[1].Properties.DashboardBody);
   const { widgets } = JSON.parse(body.replaceAll(/\$\{([^}]+)\}/g, '$1')) as {
     readonly widgets: readonly { readonly properties: { readonly alarms?: readonly string[] } }[];
@@ -291,16 +293,29 @@ describe('the sweep is called', () => {
     });
   });
 
-  test('with each execution of this plane’s machines that failed, timed out or was stopped', () => {
+  test('with each execution of this plane’s machines that ended before its saga, and no other', () => {
     const rule = rules().find(({ EventPattern }) => EventPattern !== undefined);
     const pattern = rule?.EventPattern as {
-      readonly detail: { readonly stateMachineArn: readonly { readonly prefix: unknown }[] };
+      readonly detail: {
+        readonly stateMachineArn: readonly { readonly prefix: unknown }[];
+        readonly $or: unknown;
+      };
     };
     expect(pattern).toMatchObject({
       source: ['aws.states'],
       'detail-type': ['Step Functions Execution Status Change'],
-      detail: { status: ['FAILED', 'TIMED_OUT', 'ABORTED'] },
     });
+    expect(pattern.detail.$or).toEqual([
+      { status: ['TIMED_OUT', 'ABORTED'] },
+      {
+        status: ['FAILED'],
+        error: [
+          { 'anything-but': [COMPENSATED_END.Error, INCIDENT_END.Error] },
+          // `anything-but` asks for a value.
+          { exists: false },
+        ],
+      },
+    ]);
     expect(textOf(pattern.detail.stateMachineArn[0]?.prefix)).toMatch(
       new RegExp(`:stateMachine:${PLANE}-$`),
     );
