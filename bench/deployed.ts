@@ -55,17 +55,23 @@ const TABLES: TableNames = {
 const WHO: Principal = { tenant: 'bench', id: 'bench', roles: ['starter', 'reader'] };
 const CONTEXT = { getRemainingTimeInMillis: () => 30_000 };
 
+export interface UsageOptions {
+  /** Of the stream, that the saga's events fall into. */
+  readonly batches: number;
+  /** Its tenant has a budget, which the saga is charged to and given back to. */
+  readonly charged?: boolean;
+}
+
 /**
  * Runs one saga through the functions as they are deployed, over a stand-in for DynamoDB, and counts
  * what it uses. Every invocation is in a process that does not know the saga: nothing is remembered
  * from one to the next, and each reads the whole ledger.
- * @param batches of the stream that the saga's events fall into
  */
-export async function usageOf(kind: Kind, batches: number): Promise<Usage> {
+export async function usageOf(kind: Kind, options: UsageOptions): Promise<Usage> {
   const db = await standIn();
   try {
     await createTables(db.client().client, TABLES);
-    return await new Run(db, batches).one(kind);
+    return await new Run(db, options).one(kind);
   } finally {
     await db.close();
   }
@@ -76,7 +82,7 @@ class Run {
   readonly #start: Metered;
   readonly #outbox: Metered;
   readonly #host: LambdaHost;
-  readonly #batches: number;
+  readonly #options: UsageOptions;
   #logBytes = 0;
   #logLines = 0;
   #failedCalls = 0;
@@ -86,8 +92,8 @@ class Run {
   #states = 0;
   #driven: Promise<void> = Promise.resolve();
 
-  constructor(db: StandIn, batches: number) {
-    this.#batches = batches;
+  constructor(db: StandIn, options: UsageOptions) {
+    this.#options = options;
     this.#drive = db.client();
     this.#start = db.client();
     this.#outbox = db.client();
@@ -107,6 +113,7 @@ class Run {
       ledger: new SagaLedger(host),
       sagas: [benchSaga],
       index,
+      ...(this.#options.charged === true ? { tenants: { '*': { openSagas: 100 } } } : {}),
       machineOf: () =>
         'arn:aws:states:us-east-1:123456789012:stateMachine:Counterstep-bench-standard:1',
     });
@@ -167,7 +174,7 @@ class Run {
       clock: systemClock,
       log: silentLog,
     });
-    const size = Math.ceil(records.length / this.#batches);
+    const size = Math.ceil(records.length / this.#options.batches);
     for (let at = 0; at < records.length; at += size) {
       const report = await outbox.take(
         records.slice(at, at + size).map((record) => ({

@@ -3,6 +3,8 @@ export { Chance } from './chance.ts';
 export { check } from './checker/check.ts';
 export type { LivenessFacts } from './checker/liveness.ts';
 export { liveness } from './checker/liveness.ts';
+export type { ProjectedRow, ProjectedSaga, PublishedEvent } from './checker/projection.ts';
+export { checkProjection, checkStrays } from './checker/projection.ts';
 export type {
   CallFact,
   EffectFact,

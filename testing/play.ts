@@ -68,15 +68,20 @@ async function playIn(time: VirtualTime, script: Play): Promise<Played> {
   let person: Person | undefined;
   let skewed = false;
   let mended = false;
+  let struck = false;
   const foreign: string[] = [];
   const { mishap } = script.providers;
   const plane: SimulatedPlane = new SimulatedPlane({
     time,
     sagas: [saga],
-    // Once a person is asked, what failed for ever has been mended.
+    // Once a person was asked, what failed for ever has been mended; what a person first had to allow fails yet.
     providers: {
       ...script.providers,
-      mishap: (call) => (mended ? undefined : mishap?.(call)) ?? script.trigger?.(call),
+      mishap: (call) => {
+        const planned = mended && struck ? undefined : mishap?.(call);
+        struck ||= planned !== undefined;
+        return planned ?? script.trigger?.(call);
+      },
     },
     ...(faults === undefined ? {} : { faults }),
     ...(delayMs === undefined ? {} : { delayMs: () => delayMs }),
@@ -104,6 +109,7 @@ async function playIn(time: VirtualTime, script: Play): Promise<Played> {
   await time.run(() => false, time.now() + AFTERGLOW_MS);
   const state = plane.state(id);
   const rest = { end: rested && !lost() ? (state?.status ?? 'moving') : 'moving', state } as const;
+  const atRest = reportFindings(plane, id, state).map((finding) => `at rest: ${finding}`);
   mended = true;
   person = new Person(plane, () => PERSON_TAKES_MS);
   if (rest.state?.review !== undefined) {
@@ -114,7 +120,7 @@ async function playIn(time: VirtualTime, script: Play): Promise<Played> {
     await time.run(() => false, time.now() + AFTERGLOW_MS);
   }
   const played = result(plane, id, rest.end, rest.state);
-  return { ...played, findings: [...played.findings, ...foreign] };
+  return { ...played, findings: [...played.findings, ...atRest, ...foreign] };
 }
 
 /** Invariant 7, which no ledger tells of: who claims is of the epoch that the claim is written under. */
@@ -136,8 +142,7 @@ function result(
   const findings = check(id, records, partners);
   const facts = { now: plane.time.now(), registry: plane.registry(), disturbed: [] };
   findings.push(...liveness(id, records, facts));
-  if (state !== undefined)
-    findings.push(...checkStanding(standingReport(state), records, partners));
+  findings.push(...reportFindings(plane, id, state));
   if (end === 'moving') findings.push('12: the saga did not come to rest by itself');
   return {
     end,
@@ -151,6 +156,17 @@ function result(
     records,
     partners,
   };
+}
+
+/** Where the standing report of a saga says other than the books. */
+function reportFindings(
+  plane: SimulatedPlane,
+  id: LedgerId,
+  state: ReturnType<SimulatedPlane['state']>,
+): string[] {
+  if (state === undefined) return [];
+  const partners = plane.providers.book.facts(id.tenant, id.sagaId);
+  return checkStanding(standingReport(state), plane.records(id), partners);
 }
 
 function neverStarted(plane: SimulatedPlane): Played {

@@ -1,6 +1,7 @@
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import { Chance } from './chance.ts';
 import { exampleOf } from './example.ts';
+import { drawOutboxStrikes } from './outbox-strikes.ts';
 import { demandOutputs, type ProviderOptions } from './providers.ts';
 import { shrink } from './shrink.ts';
 import { storyOf } from './story.ts';
@@ -25,6 +26,8 @@ export interface SimulateOptions {
   readonly inputs?: Readonly<Record<string, unknown>>;
   /** What a tool answers, by its name, in place of an example made from its output schema. */
   readonly outputs?: ProviderOptions['outputs'];
+  /** How often the outbox runs beside, from 0 to 1. Default one world in eight. */
+  readonly outboxShare?: number;
   /** Told after each seed. */
   readonly progress?: (seed: number, result: WorldResult) => void;
 }
@@ -53,6 +56,7 @@ export class SimulationBroken extends Error {
 
 const DEFAULT_COUNT = 8;
 const CAST = 3;
+const OUTBOX_SHARE = 1 / 8;
 const TENANTS = ['acme', 'globex'];
 const STARTS_WITHIN_MS = 20_000;
 
@@ -112,7 +116,15 @@ export function planOf(options: SimulateOptions, seed: number): WorldPlan {
     return { saga, tenant: drawn.pick(tenants), key: `key-${index}`, atMs, input };
   });
   const strikes = drawStrikes(chance.apart('strikes'), started, later.length > 0);
-  return { seed, started, strikes };
+  // Apart, so that a world without it is the same whether others have it or not.
+  const beside = chance.apart('outbox');
+  if (!beside.happens(options.outboxShare ?? OUTBOX_SHARE)) return { seed, started, strikes };
+  return {
+    seed,
+    started,
+    strikes: [...strikes, ...drawOutboxStrikes(beside, count)],
+    outbox: true,
+  };
 }
 
 function worldOptions(options: SimulateOptions): WorldOptions {

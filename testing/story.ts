@@ -36,7 +36,8 @@ export function storyOf(plan: WorldPlan, result: WorldResult, drawn: number): st
   ].join('\n');
 }
 
-function chapter({ index, id, end, findings, events, effects }: Outcome, origin: number): string[] {
+function chapter(outcome: Outcome, origin: number): string[] {
+  const { index, id, end, findings, events, effects, outbox = [] } = outcome;
   const at = (time: number): string => `+${time - origin}`;
   return [
     `The ledger of saga ${index} (${id.tenant}/${id.sagaId}), which is ${end}:`,
@@ -46,6 +47,8 @@ function chapter({ index, id, end, findings, events, effects }: Outcome, origin:
       const undoes = effect.reverses === undefined ? '' : `, which undoes ${effect.reverses}`;
       return `  ${at(effect.at)} ${effect.id}${undoes}`;
     }),
+    ...(outbox.length === 0 ? [] : ['What the outbox made of it:']),
+    ...outbox.map((told) => `  ${at(told.at)} ${told.text}`),
     ...findings.map((finding) => `Broken: ${finding}`),
   ];
 }

@@ -9,6 +9,7 @@ import {
   type QuestionMishap,
   TERMINAL_MISHAPS,
 } from './mishaps.ts';
+import { describeOutboxStrike, type OutboxStrike } from './outbox-strikes.ts';
 import { START_FAULTS, type StartFault } from './plane-options.ts';
 import type { StoreFault } from './worker-stores.ts';
 
@@ -69,7 +70,8 @@ export type Strike =
       readonly atMs: number;
     }
   | { readonly kind: 'restart'; readonly atMs: number }
-  | { readonly kind: 'deploy'; readonly atMs: number; readonly retained: boolean };
+  | { readonly kind: 'deploy'; readonly atMs: number; readonly retained: boolean }
+  | OutboxStrike;
 
 /** One saga that is started in a simulated world. */
 export interface Started {
@@ -84,6 +86,8 @@ export interface WorldPlan {
   readonly seed: number;
   readonly started: readonly (Started | undefined)[];
   readonly strikes: readonly Strike[];
+  /** The outbox runs beside. */
+  readonly outbox?: true;
 }
 
 const STORE_FAULTS: readonly StoreFault[] = [
@@ -200,9 +204,7 @@ function recoveryStrike(chance: Chance, saga: number, definition: AnySaga): Stri
   const undone = definition.steps.filter(({ tool }) => tool.compensate ?? tool.contain);
   if (undone.length === 0) return undefined;
   const { name, tool } = chance.pick(undone);
-  const mishaps = mishapsOf(tool, 'compensate').filter(
-    (each) => each !== 'broken' && !BREACHES.includes(each),
-  );
+  const mishaps = mishapsOf(tool, 'compensate').filter((each) => !BREACHES.includes(each));
   const mishap = chance.pick(mishaps);
   if (LONG.includes(mishap) && !chance.happens(0.05)) return undefined;
   const nth = chance.pick([1, 1, 2]);
@@ -263,6 +265,11 @@ export function describeStrike(strike: Strike): string {
     case 'abort':
     case 'repeat_start':
       return `saga ${strike.saga}: ${strike.kind} at +${strike.atMs} ms`;
+    case 'stream':
+    case 'outbox':
+    case 'rebuild':
+    case 'projection_lost':
+      return describeOutboxStrike(strike);
   }
 }
 

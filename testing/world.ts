@@ -10,6 +10,8 @@ import { liveness } from './checker/liveness.ts';
 import type { EffectFact, PartnerFacts } from './checker/records.ts';
 import { checkStanding } from './checker/standing.ts';
 import { checkTenants } from './checker/tenants.ts';
+import { type OutboxFigures, type Projected, SimulatedOutbox, type Told } from './outbox.ts';
+import { isOutboxStrike } from './outbox-strikes.ts';
 import { Person } from './person.ts';
 import { isRefusal, SimulatedPlane } from './plane.ts';
 import { strangers } from './play.ts';
@@ -26,6 +28,8 @@ export interface Outcome {
   readonly findings: readonly string[];
   readonly events: readonly SagaEvent[];
   readonly effects: readonly EffectFact[];
+  /** What became of its records, where the outbox ran beside. */
+  readonly outbox?: readonly Told[];
 }
 
 export interface WorldResult {
@@ -37,6 +41,8 @@ export interface WorldResult {
   readonly events: number;
   /** From the first start to the last rest, in virtual milliseconds. */
   readonly tookMs: number;
+  /** Absent where no outbox ran beside. */
+  readonly outbox?: OutboxFigures;
 }
 
 export interface WorldOptions {
@@ -65,6 +71,7 @@ class World {
   readonly #options: WorldOptions;
   readonly #plane: SimulatedPlane;
   readonly #person: Person;
+  readonly #outbox: SimulatedOutbox | undefined;
   readonly #startedAt: number;
   readonly #ids = new Map<number, LedgerId>();
   readonly #indices = new Map<string, number>();
@@ -83,6 +90,7 @@ class World {
     this.#plane = this.#build();
     const thinks = new Chance(plan.seed).apart('person');
     this.#person = new Person(this.#plane, () => thinks.between(1_000, 600_000));
+    this.#outbox = plan.outbox === true ? this.#buildOutbox() : undefined;
   }
 
   #build(): SimulatedPlane {
@@ -140,6 +148,16 @@ class World {
     });
   }
 
+  #buildOutbox(): SimulatedOutbox {
+    return new SimulatedOutbox({
+      time: this.#time,
+      stores: this.#plane.stores,
+      chance: new Chance(this.#plan.seed).apart('stream'),
+      strikes: this.#plan.strikes.filter(isOutboxStrike),
+      storesOut: () => this.#isOut('stores'),
+    });
+  }
+
   /** Around it, a saga may rightly be found late. */
   #struck<S>(strike: S | undefined): S | undefined {
     if (strike !== undefined)
@@ -185,6 +203,7 @@ class World {
     }
     if (event.dueAt === undefined) this.#resting.add(key);
     this.#person.noticed(id, event);
+    this.#outbox?.appended(id, event.seq);
   }
 
   async play(): Promise<WorldResult> {
@@ -198,7 +217,8 @@ class World {
     const rested = await this.#time.run(done, this.#startedAt + HORIZON_MS);
     const tookMs = this.#time.now() - this.#startedAt;
     await this.#time.run(() => false, this.#time.now() + AFTERGLOW_MS);
-    return this.#judge(rested, tookMs);
+    const judged = this.#judge(rested, tookMs);
+    return this.#outbox === undefined ? judged : beside(judged, await this.#outbox.settle());
   }
 
   #start(index: number, { saga, tenant, key, atMs, input }: Started): void {
@@ -313,14 +333,25 @@ class World {
       (each, at) => each !== undefined && !this.#ids.has(at),
     );
     if (!rested && lost !== -1) findings.push(`12: the start of saga ${lost} was never answered`);
-    const broken = [
-      ...outcomes.flatMap(({ index, findings: own }) =>
-        own.map((each) => `${each} (saga ${index})`),
-      ),
-      ...findings,
-    ];
-    return { outcomes, findings, broken, events, tookMs };
+    return { outcomes, findings, broken: all(outcomes, findings), events, tookMs };
   }
+}
+
+function all(outcomes: readonly Outcome[], findings: readonly string[]): string[] {
+  const own = outcomes.flatMap((each) => each.findings.map((one) => `${one} (saga ${each.index})`));
+  return [...own, ...findings];
+}
+
+/** The world, and what the outbox made of it. */
+function beside(judged: WorldResult, projected: Projected): WorldResult {
+  const outcomes = judged.outcomes.map((outcome): Outcome => {
+    const key = ledgerKey(outcome.id);
+    const findings = [...outcome.findings, ...(projected.findings.get(key) ?? [])];
+    return { ...outcome, findings, outbox: projected.told.get(key) ?? [] };
+  });
+  const findings = [...judged.findings, ...projected.strays];
+  const { figures } = projected;
+  return { ...judged, outcomes, findings, broken: all(outcomes, findings), outbox: figures };
 }
 
 function sorted(strikes: readonly Strike[]) {

@@ -23,6 +23,9 @@ export interface RebuildProgress {
 /** One place for each segment of the scan. */
 export interface Progress {
   readonly segments: readonly SegmentProgress[];
+  /** On the pages behind: whoever goes on reports these too. Absent: none. */
+  readonly tampered?: readonly LedgerId[];
+  readonly failed?: readonly LedgerId[];
 }
 
 export type SegmentProgress =
@@ -57,13 +60,15 @@ export async function rebuild(parts: RebuildParts, segments: number): Promise<Re
     ...(begun?.segments ?? Array.from({ length: segments }, () => ({ kind: 'todo' }) as const)),
   ];
   let sagas = 0;
-  const tampered: LedgerId[] = [];
-  const failed: LedgerId[] = [];
+  const tampered = [...(begun?.tampered ?? [])];
+  const failed = [...(begun?.failed ?? [])];
   // One after the other: a later place never overwrites the file before an earlier one.
   let saving = Promise.resolve();
   const arrive = (index: number, place: SegmentProgress): Promise<void> => {
     places[index] = place;
-    saving = saving.then(() => progress.save({ segments: [...places] }));
+    saving = saving.then(() =>
+      progress.save({ segments: [...places], tampered: [...tampered], failed: [...failed] }),
+    );
     return saving;
   };
 
@@ -72,16 +77,20 @@ export async function rebuild(parts: RebuildParts, segments: number): Promise<Re
     for (let place = places[index]; place?.kind === 'todo'; place = places[index]) {
       const { cursor } = place;
       const page = await insist(parts, () => scan.page(segment, cursor));
+      const outcomes = new Map<LedgerId, number | 'failed'>();
       for (let at = 0; at < page.ledgers.length; at += SIDE_BY_SIDE) {
         const group = page.ledgers.slice(at, at + SIDE_BY_SIDE);
         await Promise.all(
           group.map(async (id) => {
-            const outcome = await rebuiltOne(parts, id);
-            if (outcome === 'failed') failed.push(id);
-            else if (outcome > 0) tampered.push(id);
+            outcomes.set(id, await rebuiltOne(parts, id));
           }),
         );
         sagas += group.length;
+      }
+      // Only with the page: what is gone through again is told anew.
+      for (const [id, outcome] of outcomes) {
+        if (outcome === 'failed') failed.push(id);
+        else if (outcome > 0) tampered.push(id);
       }
       await arrive(
         index,

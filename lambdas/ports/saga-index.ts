@@ -63,6 +63,8 @@ export interface SagaSummary {
   readonly startedAt: number;
   readonly changedAt: number;
   readonly seq: number;
+  /** Of a compensated saga: the step that closes the checkpoint it went back to. */
+  readonly checkpoint?: string;
   /** The open review, where there is one. */
   readonly review?: string;
   readonly reviewReason?: string;

@@ -46,13 +46,21 @@ export function rowAfter(
     review: _review,
     reviewReason: _reason,
     reviewDeadlineAt: _deadline,
+    checkpoint: _checkpoint,
     ...kept
   } = row;
   const review =
     event.type === 'review_opened'
       ? { review: event.review, reviewReason: event.reason, reviewDeadlineAt: event.deadlineAt }
       : reviewOf(row, event);
-  return { ...kept, ...moved, ...review };
+  return { ...kept, ...moved, ...review, ...checkpointOf(row, event) };
+}
+
+/** Where a compensated saga went back to. A later event that opens an incident ends that. */
+function checkpointOf(row: SagaRow, event: SagaEvent): Pick<SagaRow, 'checkpoint'> {
+  if (event.state !== 'compensated') return {};
+  const checkpoint = event.type === 'saga_compensated' ? event.checkpoint : row.checkpoint;
+  return checkpoint === undefined ? {} : { checkpoint };
 }
 
 /** A review stays in the list as long as the saga's state says so. */

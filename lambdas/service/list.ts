@@ -87,6 +87,7 @@ function summaryView(saga: SagaSummary): SummaryView {
     state: saga.state,
     startedAt: iso(saga.startedAt),
     changedAt: iso(saga.changedAt),
+    ...(saga.checkpoint === undefined ? {} : { checkpoint: saga.checkpoint }),
     ...(saga.review === undefined ? {} : { review: saga.review }),
     ...(saga.reviewReason === undefined ? {} : { reviewReason: saga.reviewReason }),
     ...(saga.reviewDeadlineAt === undefined

@@ -1,6 +1,11 @@
 import type { AnySaga } from '../../statemachines/language/saga.ts';
 import type { SagaState } from '../../statemachines/rules/state.ts';
-import { stepsInOrder, writes } from '../../statemachines/rules/view.ts';
+import {
+  forwardPredecessors,
+  isDone,
+  stepsInOrder,
+  writes,
+} from '../../statemachines/rules/view.ts';
 import type { Parts } from './parts.ts';
 import { Problem } from './problems.ts';
 
@@ -47,6 +52,14 @@ function misfit(state: SagaState, saga: AnySaga): string | undefined {
     if (writes(record.effect) && step.tool !== record.tool) {
       return `step "${record.name}" used tool "${record.tool}" and uses "${step.tool}"`;
     }
+  }
+  for (const { record, forward } of stepsInOrder(state)) {
+    if (isDone(forward)) continue;
+    const { ancestors = [] } = saga.steps.find(({ name }) => name === record.name) ?? {};
+    const before = forwardPredecessors(state, record.name).find(
+      (name) => !isDone(state.steps.get(name)?.forward) && !ancestors.includes(name),
+    );
+    if (before !== undefined) return `step "${record.name}" no longer comes after "${before}"`;
   }
   const added = saga.plan.steps.find((step) => !state.steps.has(step.name));
   return added === undefined ? undefined : `step "${added.name}" is new`;

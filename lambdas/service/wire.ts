@@ -198,6 +198,9 @@ export const summarySchema = z.object({
   state: z.enum(SAGA_STATES),
   startedAt: time,
   changedAt: time,
+  checkpoint: z.optional(
+    z.string().check(z.describe('Of a compensated saga: what the steps up to it did is kept.')),
+  ),
   review: z.optional(z.string()),
   reviewReason: z.optional(z.string()),
   reviewDeadlineAt: z.optional(time),

@@ -15,7 +15,10 @@ export interface SweepReport {
   readonly removed: number;
   /** Ledgers that do not hold; each was logged. They stay in the registry. */
   readonly damaged: readonly LedgerId[];
-  /** How long the saga granted latest had been due (milliseconds). */
+  /**
+   * How long the saga that was found latest had been due (milliseconds). One that could not be looked at
+   * counts with what its entry says, which may be earlier than its ledger does.
+   */
   readonly latestMs: number;
   /** False where the time was up before the last entry: the next pass begins with the oldest again. */
   readonly finished: boolean;
@@ -118,7 +121,7 @@ export class Sweep {
   }
 
   async #entry(entry: RegistryEntry): Promise<Looked> {
-    const { log } = this.#host;
+    const { log, clock } = this.#host;
     try {
       return await this.#look(entry);
     } catch (error) {
@@ -127,7 +130,8 @@ export class Sweep {
         sagaId: entry.sagaId,
         error: error instanceof Error ? error.message : 'unknown',
       });
-      return { look: damaged ? 'damaged' : 'left' };
+      // Nobody found this saga yet: were it not late, an outage of the store would look like a quiet night.
+      return damaged ? { look: 'damaged' } : { look: 'left', lateMs: clock.now() - entry.dueAt };
     }
   }
 

@@ -1,13 +1,13 @@
 import type { ProblemView } from '../../lambdas/service/wire.ts';
 import { CliError } from './cli-error.ts';
+import type { Authorise } from './credentials.ts';
 
 export const DEFAULT_ENDPOINT = 'http://127.0.0.1:4570';
 const PATIENCE_MS = 30_000;
 
 export interface ClientOptions {
   readonly endpoint: string;
-  /** Sent as a bearer token; never printed. */
-  readonly token?: string | undefined;
+  readonly authorise: Authorise;
 }
 
 export interface Send {
@@ -19,11 +19,11 @@ export interface Send {
 /** Speaks to the API. Every failure becomes one line and a remedy. */
 export class Client {
   readonly #base: string;
-  readonly #token: string | undefined;
+  readonly #authorise: Authorise;
 
   constructor(options: ClientOptions) {
     this.#base = baseOf(options.endpoint);
-    this.#token = options.token;
+    this.#authorise = options.authorise;
   }
 
   async json<T>(path: string, send: Send = {}): Promise<T> {
@@ -46,18 +46,17 @@ export class Client {
   }
 
   async #send(path: string, send: Send): Promise<Response> {
+    const request = await this.#authorise(`${this.#base}${path}`, {
+      method: send.method ?? 'GET',
+      headers: {
+        ...(send.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...send.headers,
+      },
+      ...(send.body === undefined ? {} : { body: send.body }),
+    });
     let response: Response;
     try {
-      response = await fetch(`${this.#base}${path}`, {
-        method: send.method ?? 'GET',
-        headers: {
-          ...(send.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
-          ...send.headers,
-        },
-        ...(send.body === undefined ? {} : { body: send.body }),
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
+      response = await fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) });
     } catch (error) {
       throw unreachable(this.#base, error);
     }
@@ -107,6 +106,13 @@ export class Refused extends CliError {
 async function refused(response: Response): Promise<CliError> {
   const problem = await problemOf(response);
   if (problem === undefined) {
+    // A gateway's own words: the function behind it answers with problem documents.
+    if (response.status === 401 || response.status === 403) {
+      return new CliError(
+        `the gateway before the API refused the request (${response.status})`,
+        'an API for people takes a token (COUNTERSTEP_TOKEN); one for roles takes signatures (--sigv4) of a role that may call it, with credentials that have not expired',
+      );
+    }
     return new CliError(
       `the endpoint answered ${response.status} with something that is no problem document`,
       'check that --endpoint names a Counterstep API, and what stands before it',

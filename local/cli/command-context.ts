@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { Client, DEFAULT_ENDPOINT } from './client.ts';
+import { authoriserOf } from './credentials.ts';
 import { type Output, openOutput } from './output.ts';
 
 interface GlobalOptions {
   readonly endpoint?: string;
+  readonly sigv4?: boolean;
   readonly json?: boolean;
   readonly table?: boolean;
 }
@@ -16,11 +18,9 @@ export interface CommandContext {
 /** What the global options and the environment say. */
 export function contextOf(command: Command): CommandContext {
   const options = command.optsWithGlobals<GlobalOptions>();
-  const { COUNTERSTEP_ENDPOINT, COUNTERSTEP_TOKEN } = process.env;
-  const client = new Client({
-    endpoint: options.endpoint ?? COUNTERSTEP_ENDPOINT ?? DEFAULT_ENDPOINT,
-    token: COUNTERSTEP_TOKEN === '' ? undefined : COUNTERSTEP_TOKEN,
-  });
+  const endpoint = options.endpoint ?? process.env.COUNTERSTEP_ENDPOINT ?? DEFAULT_ENDPOINT;
+  const authorise = authoriserOf(endpoint, process.env, options.sigv4);
+  const client = new Client({ endpoint, authorise });
   return { client, output: outputOf(command) };
 }
 

@@ -20,6 +20,10 @@ export function buildProgram(): Command {
       '--endpoint <url>',
       `the API (or COUNTERSTEP_ENDPOINT; default ${DEFAULT_ENDPOINT}; COUNTERSTEP_TOKEN is sent as bearer token)`,
     )
+    .option(
+      '--sigv4',
+      'sign requests with the AWS credentials of the environment (or COUNTERSTEP_AUTH=iam; the default for hosts of API Gateway where no token is set)',
+    )
     .option('--json', 'print JSON (the default where the output is no terminal)')
     .option('--table', 'print for people (the default on a terminal)')
     .addHelpText('after', EXIT_HELP)

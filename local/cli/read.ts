@@ -86,12 +86,14 @@ function listText({ sagas }: SagaPageView): string {
   const rows = sagas.map((saga) => [
     saga.id,
     `${saga.name} ${saga.version}`,
-    saga.state,
+    saga.checkpoint === undefined ? saga.state : `${saga.state} to ${saga.checkpoint}`,
     shortTime(saga.startedAt),
     shortTime(saga.changedAt),
     saga.reviewReason ?? '',
+    saga.tampered === undefined ? '' : `event ${saga.tampered.seq} ${saga.tampered.found}`,
   ]);
-  return table(['ID', 'DEFINITION', 'STATE', 'STARTED', 'CHANGED', 'REVIEW'], rows);
+  const head = ['ID', 'DEFINITION', 'STATE', 'STARTED', 'CHANGED', 'REVIEW', 'TAMPERED WITH'];
+  return table(head, rows);
 }
 
 type Records = LedgerPageView['records'];

@@ -1,4 +1,5 @@
 import type { Usage } from '../../bench/deployed.ts';
+import type { Units } from '../../bench/stand-in.ts';
 import { ASSUMED, bill, fullLog, invocationUsd, type Line, total } from './bill.ts';
 import { between, type Counted, splitShare } from './count.ts';
 import type { PriceList } from './prices.ts';
@@ -52,10 +53,31 @@ export function choices(counted: Counted, list: PriceList): Choice[] {
       usd: prices.dynamoWrite.usd,
     },
     {
-      what: `provisioned write capacity, ${USED * 100} % used, where the load is steady`,
+      what: `provisioned write capacity (\`billingMode\`), ${USED * 100} % used, where the load is steady`,
       usd: (drive.writes + start.writes + outbox.writes) * (provisioned - prices.dynamoWrite.usd),
     },
+    {
+      what: 'its tenant has a budget (`tenants`): charged before the first event, given back after the last, by a transaction each',
+      usd: chargedUsd(counted, list),
+    },
+    {
+      what: 'every tool has a `breaker`, which is closed: each call reads it, and none that works writes',
+      usd: usage.toolCalls * prices.dynamoRead.usd,
+    },
   ];
+}
+
+/** A transaction pays each of its writes twice; over the stand-in, which has none, they are single. */
+const IN_TRANSACTION = 2;
+
+function chargedUsd({ inOneBatch, charged }: Counted, { prices }: PriceList): number {
+  const more = (name: keyof Units): number => {
+    const of = ({ units: { drive, start } }: Usage): number => drive[name] + start[name];
+    return of(charged) - of(inOneBatch.completing);
+  };
+  return (
+    more('writes') * IN_TRANSACTION * prices.dynamoWrite.usd + more('reads') * prices.dynamoRead.usd
+  );
 }
 
 function sagaUsd(usage: Usage, list: PriceList): number {

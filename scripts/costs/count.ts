@@ -9,6 +9,8 @@ export interface Counted {
   /** Where every saga falls into one batch, or every one into two. */
   readonly inOneBatch: Readonly<Record<Kind, Usage>>;
   readonly inTwoBatches: Readonly<Record<Kind, Usage>>;
+  /** In one batch, where its tenant has a budget. */
+  readonly charged: Usage;
 }
 
 export async function counted(): Promise<Counted> {
@@ -20,13 +22,14 @@ export async function counted(): Promise<Counted> {
     usages: { completing: mixed('completing'), failing: mixed('failing') },
     inOneBatch,
     inTwoBatches,
+    charged: await usageOf('completing', { batches: 1, charged: true }),
   };
 }
 
 async function both(batches: number): Promise<Record<Kind, Usage>> {
   return {
-    completing: await usageOf('completing', batches),
-    failing: await usageOf('failing', batches),
+    completing: await usageOf('completing', { batches }),
+    failing: await usageOf('failing', { batches }),
   };
 }
 

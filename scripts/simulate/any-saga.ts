@@ -25,6 +25,7 @@ const AFTER_THE_PIVOT: readonly EffectClass[] = ['read_only', 'irreversible', 's
 const MAX_STEPS = 5;
 
 const value = z.object({ id: z.string() });
+const answer = z.object({ ref: z.string() });
 
 /** A saga definition of any shape that passes the checks: the same one for the same number. */
 export function anySaga(number: number): AnySaga {
@@ -85,15 +86,17 @@ function anyTool(chance: Chance, name: string, effect: EffectClass): AnyTool {
     name,
     description: 'Does something that can be simulated.',
     input: value,
-    output: value,
-    externalIds: ({ output }: { readonly output: { readonly id: string } }) => ({ id: output.id }),
+    output: answer,
+    externalIds: ({ output }: { readonly output: { readonly ref: string } }) => ({
+      ref: output.ref,
+    }),
     reconcile,
     forward,
   };
   const compensate = {
     ...undo,
-    input: value,
-    from: ({ output }: { readonly output: { readonly id: string } }) => ({ id: output.id }),
+    input: answer,
+    from: ({ output }: { readonly output: { readonly ref: string } }) => ({ ref: output.ref }),
   };
   const cost = { estimateMinor: chance.pick([100, 250]), currency: 'EUR' };
   switch (effect) {

@@ -51,7 +51,7 @@ function build(spec: UncheckedToolSpec): AnyTool {
     output: spec.output,
     ...(externalIds === undefined ? {} : { externalIds: (facts: AnyFacts) => externalIds(facts) }),
     reconcile: spec.reconcile ?? false,
-    forward: policy(spec.forward),
+    forward: spec.effect === 'read_only' ? repeatable(policy(spec.forward)) : policy(spec.forward),
     ...(undo?.input === undefined
       ? {}
       : {
@@ -70,6 +70,11 @@ function build(spec: UncheckedToolSpec): AnyTool {
     ...(forwardCost === undefined ? {} : { forwardCost: Object.freeze({ ...forwardCost }) }),
     ...(breaker === undefined ? {} : { breaker: Object.freeze({ ...breaker }) }),
   } as const);
+}
+
+/** Whatever its author says of repeats: a read has no effect that a second one could double. */
+function repeatable({ keyTtlMs: _, ...call }: CallPolicy): CallPolicy {
+  return Object.freeze({ ...call, dedupe: READ_ONLY_CALL.dedupe });
 }
 
 function callPolicy(

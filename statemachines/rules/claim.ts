@@ -110,6 +110,11 @@ export function mark(state: SagaState, command: Mark, context: Context): Verdict
   if (step === undefined) return reject({ reason: 'not_required' });
   const gate = recoveryGate(state, step);
   if (gate !== undefined) return reject(gate);
+  // Where the plan has a call to make, a mark would call done what nobody did.
+  const entry = state.plan?.entries.find((candidate) => candidate.step === command.step.name);
+  if (entry?.mark !== true || entry.action !== command.action) {
+    return reject({ reason: 'not_planned' });
+  }
   return append(
     state,
     {

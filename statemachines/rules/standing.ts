@@ -184,7 +184,7 @@ function recovered(state: SagaState, step: StepState): { standing: Standing; wor
   const skipped = undoSkipped(step);
   const undoing = state.halt !== undefined && !pivotCommitted(state);
   if (skipped !== undefined && undoing && status === 'not_required') {
-    return { standing: 'nothing', words: `nothing to undo: ${skipped}` };
+    return { standing: 'kept', words: `stays, nothing to undo: ${skipped}` };
   }
   switch (status) {
     case 'done':
@@ -196,8 +196,9 @@ function recovered(state: SagaState, step: StepState): { standing: Standing; wor
       return { standing: 'superseded', words: 'superseded by the earlier valid version' };
     case 'waiting':
       return { standing: 'awaiting', words: 'its undo is under way at the provider' };
+    case 'running':
     case 'in_doubt':
-      return { standing: 'stands', words: 'its undo may have taken effect; being found out' };
+      return { standing: 'in_doubt', words: 'its undo may have taken effect; being found out' };
     case 'failed':
       return {
         standing: 'stands',

@@ -42,7 +42,7 @@ export interface RunOptions {
 /** The program as a process, speaking to that server. */
 export function spawnProgram(
   args: readonly string[],
-  server: Server,
+  server: Pick<Server, 'url'>,
   env: Environment = {},
 ): ChildProcess {
   return spawn(process.execPath, args, {
@@ -53,7 +53,7 @@ export function spawnProgram(
 
 export async function runProgram(
   args: readonly string[],
-  server: Server,
+  server: Pick<Server, 'url'>,
   options: RunOptions = {},
 ): Promise<Ran> {
   const child = spawnProgram(args, server, options.env);

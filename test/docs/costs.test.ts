@@ -125,7 +125,10 @@ describe('what is counted', () => {
   });
 
   test('each choice has its price', () => {
-    const [all, platform, started, short, alone, larger, provisioned] = choices(counts, prices);
+    const [all, platform, started, short, alone, larger, provisioned, tenant, breaker] = choices(
+      counts,
+      prices,
+    );
     expect(all?.usd).toBeGreaterThan(5);
     expect(platform?.usd).toBeGreaterThan(0.5);
     expect(started?.usd).toBe(1);
@@ -133,6 +136,9 @@ describe('what is counted', () => {
     expect(alone?.usd).toBeLessThan(1);
     expect(larger?.usd).toBe(0.625);
     expect(provisioned?.usd).toBeLessThan(-1);
+    // Two transactions of two writes; what the tenant holds is read at the start, and what the saga holds at its end.
+    expect(tenant?.usd).toBeCloseTo(8 * 0.625 + 2 * 0.125, 9);
+    expect(breaker?.usd).toBe(4 * 0.125);
   });
 });
 

@@ -30,7 +30,8 @@ describe.skipIf(!deploys)('the deployed partner systems', () => {
     const standIn = standInOfRun();
     ({ endpoint } = standIn);
     issuer = await startIssuer();
-    const outputs = await outputsOf({ standIn, issuer, stack: STACK, context: {} });
+    const context = { examples: 'refund,order,document' };
+    const outputs = await outputsOf({ standIn, issuer, stack: STACK, context });
     plane = await clientOf({ standIn, issuer }, outputs);
     partnersUrl = outputs.PartnersUrl ?? '';
     table = await partnersTable(endpoint);
@@ -49,10 +50,18 @@ describe.skipIf(!deploys)('the deployed partner systems', () => {
   }
 
   async function refunded(order: string, over: { readonly email?: string } = {}): Promise<Saga> {
-    const { id } = await plane.start('refund', order, { ...refundOfOrder(order), ...over });
-    const ended = await plane.untilEnded(id);
+    return ended('refund', order, { ...refundOfOrder(order), ...over });
+  }
+
+  async function documentTaken(id: string): Promise<Saga> {
+    return ended('document', id, { caseId: id, title: 'An invoice of May', recipient: 'ada' });
+  }
+
+  async function ended(name: string, key: string, input: object): Promise<Saga> {
+    const { id } = await plane.start(name, key, input);
+    const saga = await plane.untilEnded(id);
     expect(await plane.verification(id)).toMatchObject({ verdict: 'valid' });
-    return ended;
+    return saga;
   }
 
   /** What stands in the table about one order: system, operation and id of the effect that undid it. */
@@ -143,6 +152,40 @@ describe.skipIf(!deploys)('the deployed partner systems', () => {
         expect(faults).toEqual([name]);
       },
     );
+  });
+
+  describe('a document', () => {
+    const stored = { system: 'documents', operation: 'store' };
+    const published = { system: 'register', operation: 'publish' };
+    const listed = { system: 'search', operation: 'list' };
+
+    test('that is delivered: each effect stands once', async () => {
+      const id = `D-${orderId('delivered')}`;
+      expect(await documentTaken(id)).toMatchObject({ state: 'completed' });
+      expect((await kept(id)).named).toEqual([
+        { ...stored, undone: false },
+        { ...published, undone: false },
+        { ...listed, undone: false },
+        { system: 'register', operation: 'deliver', undone: false },
+      ]);
+    });
+
+    test('whose delivery (DD11) is refused: what stood is undone from the last to the first', async () => {
+      const id = `D-${orderId('undelivered')}`;
+      const match = { orderId: id };
+      await fault({ system: 'register', operation: 'deliver', fault: 'refuse', match });
+      const saga = await documentTaken(id);
+      // What came in (DD01) is behind a checkpoint, and had no effect.
+      expect(saga).toMatchObject({ state: 'compensated', checkpoint: 'DD01' });
+      expect((await kept(id)).named).toEqual([
+        { ...stored, undone: true },
+        { ...published, undone: true },
+        { ...listed, undone: true },
+        { system: 'search', operation: 'bury', undone: false },
+        { system: 'register', operation: 'restore', undone: false },
+        { system: 'documents', operation: 'withdraw', undone: false },
+      ]);
+    });
   });
 });
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { LedgerEvent } from '../../examples/demo/plane-client.ts';
 import type { SagaType } from '../../statemachines/language/effects.ts';
 import { executionTests } from './execution-tests.ts';
-import { play } from './scenario.ts';
+import { expectFound, play } from './scenario.ts';
 import { scenarioTests } from './scenario-tests.ts';
 import { serves, target } from './target.ts';
 import { tenantTests } from './tenant-tests.ts';
@@ -52,7 +53,7 @@ const killable = test.skipIf(target.kind !== 'local' && target.kind !== 'emulato
 class Killing {
   readonly #at: () => Place;
   #killed: Promise<void> | undefined;
-  #ended: Promise<unknown> | undefined;
+  #ended: Promise<readonly LedgerEvent[]> | undefined;
 
   constructor(at: () => Place) {
     this.#at = at;
@@ -60,17 +61,16 @@ class Killing {
 
   /** Begins, and resolves once nothing more is killed. */
   async killed(): Promise<void> {
-    this.#begin();
-    await Promise.race([this.#killed, this.#ended]);
+    const ended = this.#begin();
+    await Promise.race([this.#killed, ended]);
   }
 
   async ended(): Promise<void> {
-    this.#begin();
-    await this.#ended;
+    expectFound(await this.#begin());
   }
 
-  #begin(): void {
-    if (this.#ended !== undefined) return;
+  #begin(): Promise<readonly LedgerEvent[]> {
+    if (this.#ended !== undefined) return this.#ended;
     const { world, sagaType } = this.#at();
     let killed = (): void => {};
     this.#killed = new Promise((resolve) => {
@@ -84,5 +84,6 @@ class Killing {
     // Whoever waits for it is told; until then nobody does.
     ended.catch(() => {});
     this.#ended = ended;
+    return ended;
   }
 }

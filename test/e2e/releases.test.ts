@@ -7,7 +7,7 @@ import { bearer, deployStack, TENANT, VERSIONED } from './deployed.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { type Partner, type Reply, startPartner } from './release/partner.ts';
 import { TYPES, tripOn } from './release/shared.ts';
-import { FOUND_WITHIN_MS, waits } from './scenario.ts';
+import { expectFound } from './scenario.ts';
 import { deploys } from './target.ts';
 import { orderId, standInOfRun } from './worlds.ts';
 
@@ -96,8 +96,7 @@ function releaseTests(type: SagaType): void {
       'order-meal by 1',
     ]);
     await endedAsBegun(parked);
-    const events = await plane.events(parked.id);
-    for (const waited of waits(events)) expect(waited).toBeLessThan(FOUND_WITHIN_MS);
+    expectFound(await plane.events(parked.id));
   });
 
   test('a saga with a person is not handed to code that lacks its steps, and resumes with its own', async () => {

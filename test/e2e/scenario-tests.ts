@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { counted, messagesTo } from '../../examples/demo/checks.ts';
 import type { FaultRequest } from '../../examples/partners/faults.ts';
-import { FOUND_WITHIN_MS, play, refundOfOrder, waits } from './scenario.ts';
+import { expectFound, play, refundOfOrder } from './scenario.ts';
 import { orderId, type Place } from './worlds.ts';
 
 /** The demonstration's scenarios, and what else partners do to a saga. */
 export function scenarioTests(at: () => Place): void {
   describe('scenarios', () => {
     test('scenario (f): the payment is pending, the saga parks', async () => {
-      const events = await play(at(), 'f', orderId('f'));
-      for (const waited of waits(events)) expect(waited).toBeLessThan(FOUND_WITHIN_MS);
+      expectFound(await play(at(), 'f', orderId('f')));
     });
 
     test('scenario (a): the refund succeeds', async () => {

@@ -29,15 +29,27 @@ export async function play(
 }
 
 /** The promise: whatever is due is found within two minutes, by a sweep each minute. */
-export const FOUND_WITHIN_MS = 120_000;
+const FOUND_WITHIN_MS = 120_000;
 
-/** How long each drive that was granted because the saga was due was waited for. */
+/**
+ * How long each drive that took over from one that parked or vanished was waited for, from when the saga
+ * was due; below zero where it was found before.
+ */
 export function waits(events: readonly LedgerEvent[]): number[] {
   return events.flatMap((event, index) => {
     const dueAt = events[index - 1]?.dueAt;
-    const found = event.type === 'drive_granted' && event.reason === 'due';
+    const found = event.type === 'drive_granted' && FOUND.includes(event.reason ?? '');
     return found && dueAt !== undefined ? [event.at - dueAt] : [];
   });
+}
+
+const FOUND: readonly string[] = ['due', 'restart'];
+
+/** The saga stood still at least once, and was found within two minutes each time. */
+export function expectFound(events: readonly LedgerEvent[]): void {
+  const waited = waits(events);
+  expect(waited).not.toEqual([]);
+  for (const each of waited) expect(each).toBeLessThan(FOUND_WITHIN_MS);
 }
 
 /** An input for the refund. */

@@ -163,6 +163,10 @@ describe.each(['STANDARD', 'EXPRESS'] as const)('the document pipeline, %s', (ty
     const valid = await bench.get(`/register/entries/${caseId}`);
     expect(valid.body.versionId).toBe(earlier.body.versionId);
 
+    const listed = await fetch(`${client.url}/v1/sagas?state=compensated&name=document`);
+    const { sagas } = (await listed.json()) as { readonly sagas: readonly object[] };
+    expect(sagas).toContainEqual(expect.objectContaining({ id: ran.id, checkpoint: 'DD01' }));
+
     const report = await client.standing(ran.id);
     expect(report.clear).toBe(true);
     const words = report.steps.map(({ step, standing: word }) => [step, word]);

@@ -1,10 +1,10 @@
-import { createHash, createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Send } from '../../examples/http.ts';
 import { type MailSink, startMailSink } from '../../examples/mail/sink.ts';
 import { deployedPartners, deployedSes } from '../../examples/outside.ts';
 import { bySes } from '../../examples/refund/ses-mail.ts';
 import { sendEmailTool } from '../../examples/refund/tools/send-email.ts';
+import { signatureOf } from '../support/signature.ts';
 import { failureOf, fakeCall } from './support.ts';
 
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
@@ -158,32 +158,6 @@ async function sentBy(act: () => Promise<unknown>): Promise<Request> {
   return request;
 }
 
-/** The signature by the steps of AWS's documentation, from what was sent and the secret. */
-async function signatureOf(request: Request): Promise<string> {
-  const authorization = request.headers.get('authorization') ?? '';
-  const [, scope = '', signed = ''] =
-    /Credential=AKIDEXAMPLE\/([^,]+), SignedHeaders=([^,]+),/.exec(authorization) ?? [];
-  const url = new URL(request.url);
-  url.searchParams.sort();
-  const header = (name: string): string =>
-    name === 'host' ? url.host : (request.headers.get(name) ?? '').trim();
-  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-  const canonical = [
-    request.method,
-    url.pathname,
-    url.searchParams.toString(),
-    ...signed.split(';').map((name) => `${name}:${header(name)}`),
-    '',
-    signed,
-    sha256(await request.clone().text()),
-  ].join('\n');
-  const toSign = ['AWS4-HMAC-SHA256', header('x-amz-date'), scope, sha256(canonical)].join('\n');
-  const hmac = (key: string | Buffer, text: string): Buffer =>
-    createHmac('sha256', key).update(text).digest();
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${SECRET}`);
-  return hmac(key, toSign).toString('hex');
-}
-
 describe('the signature', () => {
   it('is SES’s own, of this region and session, and covers the body', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_SESV2', '');
@@ -193,7 +167,7 @@ describe('the signature', () => {
     const authorization = request.headers.get('authorization') ?? '';
     expect(authorization).toMatch(/Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/ses\/aws4_request/);
     expect(authorization).toMatch(/SignedHeaders=\S*host;\S*x-amz-date;\S*x-amz-security-token/);
-    expect(authorization).toContain(`Signature=${await signatureOf(request)}`);
+    expect(authorization).toContain(`Signature=${await signatureOf(request, SECRET)}`);
   });
 
   it('goes to the partners only where they stand behind an API that asks for it', async () => {
@@ -206,7 +180,7 @@ describe('the signature', () => {
     expect(request.headers.get('authorization')).toMatch(
       /\/eu-central-1\/execute-api\/aws4_request/,
     );
-    expect(request.headers.get('authorization')).toContain(await signatureOf(request));
+    expect(request.headers.get('authorization')).toContain(await signatureOf(request, SECRET));
   });
 
   it('of a function without region, keys or sender is missed at its start', () => {

@@ -1,5 +1,6 @@
 import { TERMINAL } from 'counterstep';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { document } from '../../examples/document/saga.ts';
 import { order } from '../../examples/order/saga.ts';
 import { refund } from '../../examples/refund/saga.ts';
 import {
@@ -23,7 +24,7 @@ const run: RunMachine = (machine, answers) => moto.run(machine, answers);
 describe.concurrent('line', () => behaviourOfLine(run));
 describe.concurrent('diamond', () => behaviourOfDiamond(run));
 describe.concurrent('reading', () => behaviourOfReading(run));
-describe.concurrent.each([refund, order])('the example saga $name', (saga) =>
+describe.concurrent.each([refund, order, document])('the example saga $name', (saga) =>
   behaviourOf(saga, run),
 );
 

@@ -225,8 +225,8 @@ describe('a condition on an undo', () => {
     const state = bench.plane.state(ended.id);
     if (state === undefined) throw new Error('no ledger');
     expect(standingReport(state).steps[1]).toMatchObject({
-      standing: 'nothing',
-      words: 'nothing to undo: the amount is 0',
+      standing: 'kept',
+      words: 'stays, nothing to undo: the amount is 0',
     });
     expect(ended).toMatchObject({ state: 'compensated', findings: [] });
   });

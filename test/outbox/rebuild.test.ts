@@ -185,6 +185,31 @@ describe('a rebuild', () => {
     for (const [id] of sagas) expect((await fresh.projection.noted(id))?.row).toBeDefined();
   });
 
+  test('tells also what failed before it broke off', async () => {
+    const fresh = beside(world);
+    const scan = scanOf(fresh);
+    const progress = new MemoryProgress();
+    const failing = {
+      rebuild: async (id: LedgerId) => {
+        if (id.sagaId === 's1') throw new TypeError('injected');
+        return fresh.outbox.rebuild(id);
+      },
+    };
+    let breaks = false;
+    const dying: LedgerScan = {
+      async page(...given) {
+        if (breaks) throw new StoreUnavailable('injected: gone for good');
+        const page = await scan.page(...given);
+        breaks = page.ledgers.some(({ sagaId }) => sagaId === 's1');
+        return page;
+      },
+    };
+    const parts = { outbox: failing, progress };
+    await expect(rebuilt(fresh, { ...parts, scan: dying })).rejects.toThrow('gone for good');
+    const report = await rebuilt(fresh, { ...parts, scan });
+    expect(report.failed).toMatchObject([{ sagaId: 's1' }]);
+  });
+
   test('asks a store that is busy again, and one saga’s fault does not end it', async () => {
     const fresh = beside(world);
     let busy = 3;
@@ -248,6 +273,8 @@ describe('on DynamoDB', () => {
     expect(await index.head('t1', 'saga-1')).toMatchObject({ seq: 6 });
     expect(JSON.parse(readFileSync(progress, 'utf8'))).toEqual({
       segments: [{ kind: 'done' }, { kind: 'done' }],
+      tampered: [],
+      failed: [],
     });
     const half = await command('--event-bus', 'sagas');
     expect(half.code).toBe(1);

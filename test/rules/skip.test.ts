@@ -18,10 +18,11 @@ describe('an effect whose contract says that there is nothing to undo', () => {
     rules.undone('a');
     expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
     const report = standingReport(rules.state);
-    expect(report.clear).toBe(true);
+    // It is there at the provider, and stays: "nothing stands" would not be true of it.
+    expect(report.clear).toBe(false);
     expect(report.steps[1]).toMatchObject({
-      standing: 'nothing',
-      words: 'nothing to undo: the amount is 0',
+      standing: 'kept',
+      words: 'stays, nothing to undo: the amount is 0',
     });
   });
 

@@ -130,6 +130,19 @@ export function sagaIndexContract(name: string, open: () => Promise<IndexHarness
       expect(moved.sagas).toEqual([{ ...summary, state: 'running', changedAt: 8_000, seq: 3 }]);
     });
 
+    test('says where a compensated saga went back to, as long as it is compensated', async () => {
+      const id = { tenant: freshTenant(), sagaId: 's' };
+      await start(id, 1);
+      const end = { ...moved(2, 2_000, 'compensated'), type: 'saga_compensated' as const };
+      await harness.seen(id, { ...end, checkpoint: 'paid' }, 's-2');
+      const shown = async () => (await list({ tenant: id.tenant })).sagas[0]?.checkpoint;
+      expect(await shown()).toBe('paid');
+      await move(id, 3, 'compensated');
+      expect(await shown()).toBe('paid');
+      await move(id, 4, 'incident');
+      expect(await shown()).toBeUndefined();
+    });
+
     test('an event that is older than what is known changes nothing', async () => {
       const id = { tenant: freshTenant(), sagaId: 's' };
       await start(id, 1);
@@ -152,7 +165,8 @@ export function sagaIndexContract(name: string, open: () => Promise<IndexHarness
     });
 
     test('nothing crosses a tenant, whatever its name begins with', async () => {
-      const tenant = freshTenant();
+      // What it begins with is no other's name.
+      const tenant = `${freshTenant()}a`;
       await start({ tenant, sagaId: 's' }, 1);
       await start({ tenant: `${tenant}-b`, sagaId: 's' }, 1);
       expect(await all({ tenant })).toEqual(['s']);

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../lambdas/ports/ledger-store.ts';
 import type { Stores } from '../../lambdas/ports/stores.ts';
+import { reportSweep } from '../../lambdas/sweep/report.ts';
 import { DRIVE_CHECK_MS } from '../../statemachines/rules/protocol.ts';
+import { faultyStores, type StoreCall } from '../../testing/faulty-stores.ts';
 import { SweepWorld } from './world.ts';
 
 describe('an entry of the registry', () => {
@@ -154,6 +157,26 @@ describe('a pass', () => {
     await world.start(world.id('b'));
     await world.pass(DRIVE_CHECK_MS + 2_000);
     expect(await world.sweep.run()).toMatchObject({ granted: 2, latestMs: 7_000 });
+  });
+
+  test('in which a due saga could not be looked at says how late that one is', async () => {
+    let fails = false;
+    const onCall = ({ store, operation, phase }: StoreCall): void => {
+      const reading = store === 'ledger' && operation === 'head' && phase === 'before';
+      if (fails && reading) throw new StoreUnavailable('no answer');
+    };
+    const world = new SweepWorld({ stores: (given) => faultyStores(given, { onCall }) });
+    await world.start(world.id('s'));
+    fails = true;
+    await world.pass(DRIVE_CHECK_MS + 90_000);
+    expect(await world.sweep.run()).toMatchObject({ seen: 1, granted: 0, latestMs: 90_000 });
+    await world.pass(60_000);
+    const report = await world.sweep.run();
+    expect(report).toMatchObject({ seen: 1, granted: 0, latestMs: 150_000 });
+    reportSweep(world.metrics, report);
+    expect(world.metrics.gauges.get('OldestDue')).toBe(150);
+    fails = false;
+    expect(await world.sweep.run()).toMatchObject({ seen: 1, granted: 1, latestMs: 150_000 });
   });
 });
 

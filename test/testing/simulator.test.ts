@@ -23,7 +23,7 @@ describe('a seed', () => {
   it('draws every kind of strike, over many seeds', () => {
     const kinds = new Set<string>();
     for (let seed = 1; seed <= 60; seed += 1) {
-      for (const strike of planOf(OPTIONS, seed).strikes) {
+      for (const strike of planOf({ ...OPTIONS, outboxShare: 1 }, seed).strikes) {
         kinds.add(strike.kind);
         expect(describeStrike(strike)).toMatch(/\w{4}/);
       }
@@ -36,13 +36,17 @@ describe('a seed', () => {
         'deploy',
         'invocation',
         'outage',
+        'outbox',
+        'projection_lost',
         'provider',
         'question',
+        'rebuild',
         'repeat_start',
         'restart',
         'resume',
         'start',
         'store',
+        'stream',
       ].sort(),
     );
   });

@@ -44,7 +44,15 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'local/': {
     folders: ['local/', 'lambdas/', 'statemachines/'],
-    packages: ['@hono/node-server', 'aws-local-stepfunctions', 'commander', 'jose', 'tsx', 'node:'],
+    packages: [
+      '@hono/node-server',
+      'aws-local-stepfunctions',
+      'aws4fetch',
+      'commander',
+      'jose',
+      'tsx',
+      'node:',
+    ],
   },
   // The prover runs everything the local plane is made of; the checker inside shares no code with it.
   'testing/checker/': { folders: ['testing/checker/'], packages: ['node:crypto'] },

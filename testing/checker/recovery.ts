@@ -6,6 +6,7 @@ export function recoveryOrder(events: readonly Event[], actions: Actions, found:
     readonly step: string;
     readonly action: string;
     readonly after: readonly string[];
+    readonly mark?: true;
   }[] = [];
   for (const event of events) {
     if (event.type === 'recovery_planned') {
@@ -24,12 +25,24 @@ export function recoveryOrder(events: readonly Event[], actions: Actions, found:
       );
       continue;
     }
+    if (mark && entry.mark !== true) {
+      const what = `its ${entry.action} was to be called`;
+      found.push(`13: ${String(event.step)} is only marked at ${event.seq}, where ${what}`);
+    }
+    if (minorOf(event.reserved) > minorOf(event.costLimit)) {
+      found.push(`13: ${String(event.step)} is recovered at ${event.seq} beyond its cost limit`);
+    }
     for (const name of entry.after) {
       if (!isRecovered(name, event.seq, events, actions)) {
         found.push(`13: ${String(event.step)} is recovered at ${event.seq} before ${name}`);
       }
     }
   }
+}
+
+/** Nothing where the event names no cost: no reservation, or no limit to it. */
+function minorOf(cost: unknown): number {
+  return number((cost as { readonly costMinor?: unknown } | undefined)?.costMinor);
 }
 
 /** What lets recovery begin. A hold, a lost answer or a caught error is none. */
@@ -44,7 +57,8 @@ function isTerminal(event: Event): boolean {
     case 'cancel_requested':
       return true;
     case 'review_decided':
-      return event.decision === 'recover' || event.decision === 'reject';
+      // A plan that is rejected leaves everything as it was: the person is asked again.
+      return event.decision === 'recover';
     default:
       return false;
   }

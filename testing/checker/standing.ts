@@ -25,7 +25,9 @@ export function checkStanding(
   partners: readonly PartnerFacts[],
 ): string[] {
   const events = eventsIn(records);
-  if (!SETTLED.includes(events.at(-1)?.state ?? '')) return [];
+  const head = events.at(-1);
+  const asksAPerson = head?.state === 'needs_review' && head.drive === 'parked';
+  if (!asksAPerson && !SETTLED.includes(head?.state ?? '')) return [];
   const all = partners.flatMap((partner) => partner.effects);
   const found: string[] = [];
   const adopted = adoptedSteps(events);
