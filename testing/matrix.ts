@@ -138,8 +138,17 @@ function script(saga: AnySaga, input: unknown, options: MatrixOptions, part: Par
 /** The saga is undone from its last step on: as much of it as can be. */
 function undoneBase(saga: AnySaga, input: unknown, options: MatrixOptions): Promise<Base> {
   const first = saga.steps[0]?.name ?? '';
-  return baseOf(saga, input, options, 'undone', triggerFor(saga, first), UNDONE_ENDS);
+  const { mayRest, mayEnd } = UNDONE_ENDS;
+  // A single step is undone because its answer is unusable: where that answer is lost, all is well.
+  const ends =
+    saga.steps.length > 1
+      ? UNDONE_ENDS
+      : { mayRest: [...mayRest, 'completed' as const], mayEnd: [...mayEnd, 'completed' as const] };
+  return baseOf(saga, input, options, 'undone', triggerFor(saga, first), ends);
 }
+
+/** Runs that nothing but the plane's own faults disturb end as they would without. */
+const STEADY: readonly (readonly End[])[] = [FORWARD_ENDS.mayRest, UNDONE_ENDS.mayRest];
 
 /** Runs the saga undisturbed, and notes where faults can strike. */
 async function baseOf(
@@ -177,6 +186,8 @@ async function baseOf(
       `saga "${saga.name}" ends as ${ran.finally} where nothing fails: ${ran.findings.join('; ')}`,
     );
   }
+  // Any fault may take until after the deadline, and what is overdue is undone.
+  const overdue = saga.plan.deadlineMs === undefined ? [] : UNDONE_ENDS.mayEnd;
   return {
     name,
     trigger,
@@ -185,11 +196,9 @@ async function baseOf(
     providerCalls: ran.counts.provider,
     invocations: ran.counts.invocation,
     starts: ran.counts.start,
-    mayRest,
-    mayEnd,
-    ...(mayRest === FORWARD_ENDS.mayRest || mayRest === UNDONE_ENDS.mayRest
-      ? { steady: ran.end }
-      : {}),
+    mayRest: [...mayRest, ...overdue],
+    mayEnd: [...mayEnd, ...overdue],
+    ...(overdue.length === 0 && STEADY.includes(mayRest) ? { steady: ran.end } : {}),
   };
 }
 

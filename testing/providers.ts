@@ -101,7 +101,9 @@ export class Providers {
     const planned = mishap?.({ ...this.#named(tool, caller), nth: this.#count(caller, 'call') });
     const noted = this.#note(tool, caller, args);
     const latency = latencyMs?.() ?? 0;
-    if (latency > 0) await time.world.sleep(latency);
+    // However slow it is, it keeps the settle window that its contract promises.
+    const inTime = Math.min(latency, Math.max(0, landsAt - time.now()));
+    if (inTime > 0) await time.world.sleep(inTime);
     if (isOut?.(tool.name) === true) {
       noted.answer = 'nothing';
       throw retryable('unavailable', 'the provider cannot be reached');

@@ -2,6 +2,7 @@ import { defineSaga, defineTool } from 'counterstep';
 import { failureMatrix, MatrixBroken } from 'counterstep/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { document } from '../../examples/document/saga.ts';
 import { order } from '../../examples/order/saga.ts';
 import { refund, refundOf } from '../../examples/refund/saga.ts';
 import { anySaga } from '../../scripts/simulate/any-saga.ts';
@@ -19,6 +20,16 @@ describe('the failure matrix', () => {
   it('is survived by the order', async () => {
     const matrix = await failureMatrix(order);
     expect(matrix.cells.length).toBeGreaterThan(600);
+  });
+
+  it('is survived by the document pipeline, failure by failure', async () => {
+    const { cells } = await failureMatrix(document, { only: 'DD0' });
+    expect(cells.filter((cell) => cell.group === 'undo').length).toBeGreaterThan(30);
+  });
+
+  it('is survived by a single step, and by a saga with a deadline', async () => {
+    await failureMatrix(single, { only: 'undone' });
+    await failureMatrix(single, { only: 'forward' });
   });
 
   it('is survived by a graph with waves, on an express machine too', async () => {
@@ -62,6 +73,31 @@ describe('the failure matrix', () => {
     expect(ends.deviates).toMatchObject({ end: 'incident', reason: 'pivot_committed' });
   });
 });
+
+/** One step that cannot be asked about, and time that is short. */
+const single = defineSaga(
+  { name: 'single', version: '1', input: z.object({ id: z.string() }), deadlineMs: 60_000 },
+  (saga) =>
+    saga.step(
+      'only',
+      defineTool({
+        name: 'book-once',
+        description: 'Books, and cannot be asked.',
+        effect: 'reversible',
+        input: z.object({ id: z.string() }),
+        output: z.object({ ref: z.string() }),
+        forward: { dedupe: 'none', timeoutMs: 2_000, settleMs: 1_000 },
+        compensate: {
+          input: z.object({ ref: z.string() }),
+          from: ({ output }) => ({ ref: output.ref }),
+          dedupe: 'key',
+          timeoutMs: 2_000,
+          settleMs: 1_000,
+        },
+      }),
+      { input: ({ input }) => input },
+    ),
+);
 
 /** A definition whose contract promises more than its provider keeps. */
 const dishonest = defineTool({
