@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Drive } from '../../lambdas/ports/drive-starter.ts';
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { executionNameOf } from '../../statemachines/rules/keys.ts';
+import { faultyStores } from '../../testing/faulty-stores.ts';
 import { openServer, problemOf, type Server } from '../api/server.ts';
 import { everyone, Live } from '../service/live.ts';
 import { orderInput } from '../service/sagas.ts';
 import { ada, EMPTY, HandClock, stranger, World, type WorldOptions } from '../service/world.ts';
-import { faultyStores } from '../../testing/faulty-stores.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
