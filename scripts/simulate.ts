@@ -3,12 +3,13 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { tell } from 'counterstep/testing';
-import { OPTIONS, playShare, type ShareResult } from './simulate/share.ts';
+import { optionsOf, playShare, replayOf, type ShareResult, WORLD_SIZE } from './simulate/share.ts';
 
 /**
  * Simulates many worlds on all cores, and ends with 1 if any of them breaks an invariant.
  * `npm run simulate -- --seeds 1000`, or `--sagas 1000000` for as many seeds as that takes; `--seed 7`
- * begins there; `--only 7` replays one seed and tells its story.
+ * begins there; `--only 7` replays one seed and tells its story. `--count` sagas a world of the definitions
+ * written by hand and `--shapes` others are part of what a seed means.
  */
 const { values } = parseArgs({
   options: {
@@ -16,22 +17,24 @@ const { values } = parseArgs({
     sagas: { type: 'string' },
     seed: { type: 'string' },
     only: { type: 'string' },
+    count: { type: 'string', default: String(WORLD_SIZE.count) },
+    shapes: { type: 'string', default: String(WORLD_SIZE.shapes) },
     processes: { type: 'string', default: String(availableParallelism()) },
   },
 });
 
 /** Seeds a process is sent at once. */
 const SHARE = 25;
-const SAGAS_A_SEED = 8;
+const size = { count: whole('count', values.count), shapes: whole('shapes', values.shapes) };
 const SAY_EVERY_MS = 10_000;
 
 if (values.only !== undefined) await replay(whole('only', values.only));
 else await run();
 
 async function replay(seed: number): Promise<void> {
-  const { broken } = await playShare({ from: seed, seeds: 1 });
+  const { broken } = await playShare({ from: seed, seeds: 1 }, optionsOf(size));
   for (const { findings } of broken) say(findings.join('\n'));
-  say(await tell(OPTIONS, seed));
+  say(await tell(optionsOf(size), seed));
   process.exitCode = broken.length === 0 ? 0 : 1;
 }
 
@@ -41,7 +44,7 @@ async function run(): Promise<void> {
   const seeds =
     values.sagas === undefined
       ? whole('seeds', values.seeds)
-      : Math.ceil(whole('sagas', values.sagas) / SAGAS_A_SEED);
+      : Math.ceil(whole('sagas', values.sagas) / size.count);
   say(`seeds ${from} to ${from + seeds - 1}`);
   const total = { seeds: 0, sagas: 0, events: 0, ends: new Map<string, number>() };
   const broken: ShareResult['broken'][number][] = [];
@@ -64,7 +67,7 @@ async function run(): Promise<void> {
   say(`wall time ${seconds(began)} s, findings in ${broken.length} seeds`);
   const first = broken.sort((left, right) => left.seed - right.seed)[0];
   if (first === undefined) return;
-  say(`replay with npm run simulate -- --only ${first.seed}\n${await tell(OPTIONS, first.seed)}`);
+  say(`replay with ${replayOf(first.seed, size)}\n${await tell(optionsOf(size), first.seed)}`);
   process.exitCode = 1;
 }
 
@@ -85,10 +88,10 @@ async function share(
   };
   const processes = Math.min(whole('processes', values.processes), Math.ceil(seeds / SHARE));
   const workers = Array.from({ length: processes }, () => {
-    // Worlds are short-lived: with room for the young, hardly anything is collected twice. Errors are
-    // thrown by the thousand and their traces never read; a seed that is replayed has them.
-    const execArgv = [...process.execArgv, '--max-semi-space-size=64', '--stack-trace-limit=0'];
-    const worker = fork(join(import.meta.dirname, 'simulate/worker.ts'), [], { execArgv });
+    // Worlds are short-lived: with room for the young, hardly anything is collected twice.
+    const execArgv = [...process.execArgv, '--max-semi-space-size=64'];
+    const sizes = [String(size.count), String(size.shapes)];
+    const worker = fork(join(import.meta.dirname, 'simulate/worker.ts'), sizes, { execArgv });
     return new Promise<void>((resolve, reject) => {
       let finished = false;
       worker.on('message', (result: ShareResult) => {

@@ -91,12 +91,14 @@ export function failureCases(saga: AnySaga): MatrixCase[] {
       // A second effect, once it is heard of, is shown as an incident.
       if (BREACHES.includes(mishap)) ends.push('incident');
       const held = mishap === 'held' ? UNDONE : [];
+      // What passes by itself is tried again, and nobody is asked.
+      const passes = mishap === 'throttled' && !spends;
       return {
         name: `${step.name}: ${failure}`,
         group: 'failure',
         step: step.name,
         failure,
-        mayRest: [...ends, 'needs_review'],
+        mayRest: passes ? ends : [...ends, 'needs_review'],
         // A person may find it pointless to go on.
         mayEnd: [...ends, ...held],
         play: { providers: { mishap: strikes(step.name, 'forward', mishap, always) } },
@@ -121,6 +123,11 @@ function triggered(trigger: ProviderOptions['mishap']): Pick<Play, 'trigger'> {
   return trigger === undefined ? {} : { trigger };
 }
 
+/** Its recovery may need a person's word though nothing fails. */
+function asksAPerson({ plan }: AnySaga): boolean {
+  return plan.ceiling !== undefined || plan.steps.some(({ effect }) => effect === 'human_decision');
+}
+
 /** Every way in which the recovery of a step can fail. */
 export function undoCases(saga: AnySaga): MatrixCase[] {
   return saga.steps.flatMap((step) => {
@@ -129,6 +136,8 @@ export function undoCases(saga: AnySaga): MatrixCase[] {
     const called = action === 'contain' ? step.tool.contain : step.tool.compensate;
     if (action === undefined || call === undefined || called === undefined) return [];
     const trigger = triggerFor(saga, step.name);
+    // The last step is undone for its unusable answer, which may leave nothing to undo it with.
+    const tries = call.retry.maxAttempts > 1 && !asksAPerson(saga) && step !== saga.steps.at(-1);
     return variantsOf(mishapsOf(step.tool, action)).map(({ mishap, always, failure }) => {
       const fails = strikes(step.name, 'recovery', mishap, always);
       return {
@@ -136,7 +145,7 @@ export function undoCases(saga: AnySaga): MatrixCase[] {
         group: 'undo',
         step: step.name,
         failure,
-        mayRest: [...UNDONE, 'needs_review'],
+        mayRest: tries && mishap === 'throttled' && !always ? UNDONE : [...UNDONE, 'needs_review'],
         mayEnd: UNDONE,
         play: { providers: { mishap: fails }, ...triggered(trigger) },
       } satisfies MatrixCase;

@@ -8,7 +8,7 @@ import {
 } from 'counterstep/testing';
 import { order } from '../../examples/order/saga.ts';
 import { refund } from '../../examples/refund/saga.ts';
-import { OPTIONS } from '../simulate/share.ts';
+import { optionsOf, WORLD_SIZE } from '../simulate/share.ts';
 import type { Found } from './mutant.ts';
 import { probes } from './probes.ts';
 import { small } from './sagas.ts';
@@ -74,7 +74,8 @@ async function matrix(saga: AnySaga): Promise<Found | undefined> {
 }
 
 async function seeds(): Promise<Found | undefined> {
-  const options: SimulateOptions = { ...OPTIONS, sagas: [...OPTIONS.sagas, ...small] };
+  const usual = optionsOf(WORLD_SIZE);
+  const options: SimulateOptions = { ...usual, sagas: [...usual.sagas, ...small] };
   for (let seed = 1; seed <= Number(values.seeds); seed += 1) {
     const { broken } = await simulateSeed(options, seed);
     if (broken[0] !== undefined) return { by: `seed ${seed}`, finding: broken[0] };
