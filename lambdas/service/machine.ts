@@ -35,7 +35,7 @@ export function latestMachine(parts: Parts, state: SagaState): NamedMachine {
   throw new Problem(
     'conflict',
     `version ${saga.version} cannot take this saga over: ${fault}`,
-    'deploy a version that keeps every writing step of this saga: its name, its tool and its effect class',
+    'deploy a version that keeps every writing step of this saga: its name, its tool, its effect class, and its place after those still to come before it',
   );
 }
 
@@ -53,6 +53,7 @@ function misfit(state: SagaState, saga: AnySaga): string | undefined {
       return `step "${record.name}" used tool "${record.tool}" and uses "${step.tool}"`;
     }
   }
+  // The ledger lets a step wait for those before it; a machine that comes to it first would wait for ever.
   for (const { record, forward } of stepsInOrder(state)) {
     if (isDone(forward)) continue;
     const { ancestors = [] } = saga.steps.find(({ name }) => name === record.name) ?? {};

@@ -129,6 +129,7 @@ describe('resume', () => {
         /step "charge" was reversible_with_cost and is compensable/,
       ],
       [[step('extra', toolOf('read_only')), hold, charge, mail], /step "extra" is new/],
+      [[charge, hold, mail], /step "charge" no longer comes after "hold"/],
     ];
     const before = world.held();
     for (const [declared, words] of versions) {

@@ -37,6 +37,15 @@ test('every effect class can be defined, is frozen, and carries its policies', (
   }
 });
 
+test('a read may be repeated, whatever its call says of repeats', () => {
+  for (const dedupe of ['none', 'lookup', 'key'] as const) {
+    const spec = { ...common, effect: 'read_only', reconcile: true } as const;
+    const { forward } = defineTool({ ...spec, forward: { ...call, dedupe } });
+    expect(forward.dedupe).toBe('key');
+    expect(forward.keyTtlMs).toBeUndefined();
+  }
+});
+
 test('an action overrides the retry of its tool, and the tool overrides the default', () => {
   const tool = defineTool({
     ...common,
