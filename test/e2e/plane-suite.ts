@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { LedgerEvent } from '../../examples/demo/plane-client.ts';
 import type { SagaType } from '../../statemachines/language/effects.ts';
 import { executionTests } from './execution-tests.ts';
-import { expectFound, play } from './scenario.ts';
+import { expectNeverLate, play } from './scenario.ts';
 import { scenarioTests } from './scenario-tests.ts';
 import { serves, target } from './target.ts';
 import { tenantTests } from './tenant-tests.ts';
@@ -66,7 +66,8 @@ class Killing {
   }
 
   async ended(): Promise<void> {
-    expectFound(await this.#begin());
+    // A machine repeats a task whose function died, so the sweep may find nothing left to do.
+    expectNeverLate(await this.#begin());
   }
 
   #begin(): Promise<readonly LedgerEvent[]> {

@@ -52,6 +52,15 @@ export function expectFound(events: readonly LedgerEvent[]): void {
   for (const each of waited) expect(each).toBeLessThan(FOUND_WITHIN_MS);
 }
 
+/**
+ * Whoever took it up again (the machine's own retry, a process that came back, the sweep) did so within two
+ * minutes of when somebody had to.
+ */
+export function expectNeverLate(events: readonly LedgerEvent[]): void {
+  const late = events.slice(1).map((event, index) => event.at - (events[index]?.dueAt ?? event.at));
+  expect(Math.max(...late)).toBeLessThan(FOUND_WITHIN_MS);
+}
+
 /** An input for the refund. */
 export function refundOfOrder(orderId: string) {
   return {
