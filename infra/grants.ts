@@ -159,20 +159,18 @@ const BUDGETS = 'budget#*';
 
 /** Charges sagas to their tenants' budgets when they start. */
 export function grantCharging(grantee: IGrantable, coordination: Table): void {
-  add(grantee, {
-    sid: 'Charge',
-    actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
-    resources: [coordination.tableArn],
-    conditions: only(BUDGETS),
-  });
-  grantKey(grantee, coordination);
+  grantBudgets(grantee, coordination, 'Charge', 'dynamodb:PutItem');
 }
 
 /** Gives back what sagas held, and charges nothing. */
 export function grantGivingBack(grantee: IGrantable, coordination: Table): void {
+  grantBudgets(grantee, coordination, 'GiveBack', 'dynamodb:DeleteItem');
+}
+
+function grantBudgets(grantee: IGrantable, coordination: Table, sid: string, own: string): void {
   add(grantee, {
-    sid: 'GiveBack',
-    actions: ['dynamodb:GetItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem'],
+    sid,
+    actions: ['dynamodb:GetItem', own, 'dynamodb:UpdateItem'],
     resources: [coordination.tableArn],
     conditions: only(BUDGETS),
   });

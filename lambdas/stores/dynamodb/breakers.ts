@@ -1,11 +1,4 @@
-import {
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-} from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import {
   type BreakerLedger,
   type BreakerRecord,
@@ -14,11 +7,9 @@ import {
 import { StoreUnavailable } from '../../ports/ledger-store.ts';
 import { checkedBreakerRecord, checkedTool, MAX_SEQ } from '../checks.ts';
 import { answered } from './errors.ts';
+import { putIfAbsent, standingItem } from './numbered-items.ts';
 import type { Item } from './sorted-partitions.ts';
 import { checkedTableName } from './tables.ts';
-
-/** Holds where no record has that `seq` in that breaker's ledger. */
-const NO_RECORD_STANDS = 'attribute_not_exists(pk)';
 
 /** Sort keys are text in this table: as many digits as the largest `seq` has. */
 const DIGITS = String(MAX_SEQ).length;
@@ -27,22 +18,12 @@ const DIGITS = String(MAX_SEQ).length;
 export function dynamoBreakers(client: DynamoDBClient, tableName: string): BreakerLedger {
   const TableName = checkedTableName(tableName);
 
-  const insert = async (tool: string, record: BreakerRecord): Promise<boolean> => {
-    const Item = {
+  const insert = (tool: string, record: BreakerRecord): Promise<boolean> =>
+    putIfAbsent(client, TableName, {
       ...itemKey(tool, record.seq),
       body: { S: record.body },
       nonce: { S: record.nonce },
-    };
-    try {
-      await client.send(
-        new PutItemCommand({ TableName, Item, ConditionExpression: NO_RECORD_STANDS }),
-      );
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
-  };
+    });
 
   const forget = async (tool: string, seq: number): Promise<void> => {
     const Key = itemKey(tool, seq);
@@ -66,17 +47,9 @@ export function dynamoBreakers(client: DynamoDBClient, tableName: string): Break
         if (old > 0) await forget(name, old);
         return { kind: 'appended' };
       }
-      const { Item } = await answered('reading the record that stands', () =>
-        client.send(
-          new GetItemCommand({ TableName, Key: itemKey(name, fresh.seq), ConsistentRead: true }),
-        ),
-      );
-      if (Item === undefined) {
-        throw new StoreUnavailable(
-          `the append at seq ${fresh.seq} was refused, yet no record stands there: read the breaker again`,
-        );
-      }
-      return { kind: 'conflict', standing: decoded(Item) };
+      const of = { seq: fresh.seq, what: 'breaker' };
+      const standing = await standingItem(client, TableName, itemKey(name, fresh.seq), of);
+      return { kind: 'conflict', standing: decoded(standing) };
     },
 
     async head(tool) {

@@ -1,17 +1,16 @@
 import {
   type AttributeValue,
-  ConditionalCheckFailedException,
   DuplicateItemException,
   type DynamoDBClient,
   ExecuteStatementCommand,
-  GetItemCommand,
-  PutItemCommand,
   QueryCommand,
   type QueryCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import { type LedgerRecord, type LedgerStore, StoreUnavailable } from '../../ports/ledger-store.ts';
+import type { LedgerRecord, LedgerStore } from '../../ports/ledger-store.ts';
 import { checkedRecord, checkedSeq, ledgerKey } from '../checks.ts';
 import { answered } from './errors.ts';
+import { putIfAbsent, standingItem } from './numbered-items.ts';
+import type { Item } from './sorted-partitions.ts';
 import { checkedTableName } from './tables.ts';
 
 /**
@@ -21,9 +20,6 @@ import { checkedTableName } from './tables.ts';
  * - `conditional-put`: for test servers without PartiQL. Safe only as far as our code is.
  */
 export type AppendMode = 'partiql' | 'conditional-put';
-
-/** Holds where no record has that `seq` in that ledger. */
-const NO_RECORD_STANDS = 'attribute_not_exists(pk)';
 
 export function dynamoLedger(
   client: DynamoDBClient,
@@ -59,17 +55,9 @@ export function dynamoLedger(
       const fresh = checkedRecord(record);
       const inserted = await answered('appending to a ledger', () => insert(key, fresh));
       if (inserted) return { kind: 'appended' };
-      const { Item } = await answered('reading the record that stands', () =>
-        client.send(
-          new GetItemCommand({ TableName, Key: itemKey(key, fresh.seq), ConsistentRead: true }),
-        ),
-      );
-      if (Item === undefined) {
-        throw new StoreUnavailable(
-          `the append at seq ${fresh.seq} was refused, yet no record stands there: read the ledger again`,
-        );
-      }
-      return { kind: 'conflict', standing: decoded(Item) };
+      const of = { seq: fresh.seq, what: 'ledger' };
+      const standing = await standingItem(client, TableName, itemKey(key, fresh.seq), of);
+      return { kind: 'conflict', standing: decoded(standing) };
     },
 
     async read(ledger, afterSeq = 0) {
@@ -113,19 +101,8 @@ function partiqlInsert(client: DynamoDBClient, table: string): Insert {
   };
 }
 
-function put(client: DynamoDBClient, TableName: string): Insert {
-  return async (ledger, record) => {
-    const Item = { ...encoded(ledger, record) };
-    try {
-      await client.send(
-        new PutItemCommand({ TableName, Item, ConditionExpression: NO_RECORD_STANDS }),
-      );
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
-  };
+function put(client: DynamoDBClient, table: string): Insert {
+  return (ledger, record) => putIfAbsent(client, table, encoded(ledger, record));
 }
 
 function itemKey(ledger: string, seq: number) {
@@ -143,7 +120,7 @@ function encoded(ledger: string, record: LedgerRecord) {
 }
 
 /** An attribute somebody removed reads as empty text: the chain then tells where it breaks. */
-function decoded(item: Record<string, AttributeValue>): LedgerRecord {
+function decoded(item: Item): LedgerRecord {
   return {
     seq: Number(item.sk?.N),
     body: item.body?.S ?? '',
