@@ -1,5 +1,6 @@
 import { type Check, check, counted, eventually, messagesTo, standing } from './checks.ts';
 import { undelivered } from './document-scenario.ts';
+import { addressOf, orderOfId, refundOfOrder } from './inputs.ts';
 import type { LedgerEvent, Saga } from './plane-client.ts';
 import type { World } from './world.ts';
 
@@ -13,21 +14,8 @@ export interface Scenario {
   ): Promise<{ readonly id: string; readonly checks: readonly Check[] }>;
 }
 
-const REFUND = {
-  sku: 'SKU-7',
-  quantity: 1,
-  amountMinor: 4_900,
-  currency: 'EUR',
-  reason: 'Arrived broken',
-} as const;
-
-function addressOf(orderId: string): string {
-  return `${orderId}@customers.example`;
-}
-
 async function startRefund(world: World, orderId: string): Promise<Saga> {
-  const input = { orderId, email: addressOf(orderId), ...REFUND };
-  return world.plane().start('refund', `refund-${orderId}`, input);
+  return world.plane().start('refund', `refund-${orderId}`, refundOfOrder(orderId));
 }
 
 function foundByAsking(events: readonly LedgerEvent[]): boolean {
@@ -171,15 +159,8 @@ const pending: Scenario = {
       match,
       delayMs: 7_000 * world.pace,
     });
-    const { id } = await world.plane().start('order', `order-${orderId}`, {
-      orderId,
-      customerId: 'C-1',
-      address: 'Example Street 1',
-      sku: 'SKU-7',
-      quantity: 1,
-      amountMinor: 12_900,
-      currency: 'EUR',
-    });
+    const input = orderOfId(orderId);
+    const { id } = await world.plane().start('order', `order-${orderId}`, input);
     const parked = await world.plane().until(id, (saga) => saga.drive.state === 'parked');
     const { state } = await world.plane().untilEnded(id);
     const charged = await counted(world, 'payments', 'charge', orderId);

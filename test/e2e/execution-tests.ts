@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { counted, eventually } from '../../examples/demo/checks.ts';
+import { refundOfOrder } from '../../examples/demo/inputs.ts';
 import { Executions, machineOf, startAndLoseDrive } from './aws.ts';
-import { expectFound, refundOfOrder, waits } from './scenario.ts';
+import { expectFound, waits } from './scenario.ts';
 import { deploys } from './target.ts';
 import { type AwsSide, orderId, type Place } from './worlds.ts';
 

@@ -1,6 +1,7 @@
 import { DynamoDBClient, ListTablesCommand, paginateQuery } from '@aws-sdk/client-dynamodb';
 import { AwsClient } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { refundOfOrder } from '../../examples/demo/inputs.ts';
 import type { PlaneClient, Saga } from '../../examples/demo/plane-client.ts';
 import type { FaultRequest } from '../../examples/partners/faults.ts';
 import type { CallRecord, EffectRow, SystemRecords } from '../../examples/partners/records.ts';
@@ -9,7 +10,6 @@ import { JOURNAL } from '../../examples/partners/stores/dynamodb.ts';
 import { clientConfig } from './aws.ts';
 import { clientOf, outputsOf } from './deployed.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
-import { refundOfOrder } from './scenario.ts';
 import { deploys } from './target.ts';
 import { orderId, standInOfRun } from './worlds.ts';
 

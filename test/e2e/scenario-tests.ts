@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { counted, messagesTo } from '../../examples/demo/checks.ts';
+import { refundOfOrder } from '../../examples/demo/inputs.ts';
 import type { FaultRequest } from '../../examples/partners/faults.ts';
-import { expectFound, play, refundOfOrder } from './scenario.ts';
+import { expectFound, play } from './scenario.ts';
 import { orderId, type Place } from './worlds.ts';
 
 /** The demonstration's scenarios, and what else partners do to a saga. */

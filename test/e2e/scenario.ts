@@ -60,29 +60,3 @@ export function expectNeverLate(events: readonly LedgerEvent[]): void {
   const late = events.slice(1).map((event, index) => event.at - (events[index]?.dueAt ?? event.at));
   expect(Math.max(...late)).toBeLessThan(FOUND_WITHIN_MS);
 }
-
-/** An input for the refund. */
-export function refundOfOrder(orderId: string) {
-  return {
-    orderId,
-    email: `${orderId}@customers.example`,
-    sku: 'SKU-7',
-    quantity: 1,
-    amountMinor: 4_900,
-    currency: 'EUR',
-    reason: 'Arrived broken',
-  };
-}
-
-/** An input for the order. */
-export function orderOfId(orderId: string) {
-  return {
-    orderId,
-    customerId: 'C-1',
-    address: 'Example Street 1',
-    sku: 'SKU-7',
-    quantity: 1,
-    amountMinor: 12_900,
-    currency: 'EUR',
-  };
-}

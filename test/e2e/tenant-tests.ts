@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../examples/demo/checks.ts';
+import { orderOfId, refundOfOrder } from '../../examples/demo/inputs.ts';
 import type { World } from '../../examples/demo/world.ts';
 import { SAGA_STATES } from '../../statemachines/rules/events.ts';
 import { type Operation, requestOf, requestsOf, subjectOf } from './every-call.ts';
-import { orderOfId, refundOfOrder } from './scenario.ts';
 import { twoTenants } from './target.ts';
 import { type Start, Tenant } from './tenant.ts';
 import { orderId, type Place } from './worlds.ts';
