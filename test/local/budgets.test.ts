@@ -91,10 +91,8 @@ describe('the local plane', () => {
     expect([second.status, second.headers.get('retry-after')]).toEqual([429, '10']);
     expect((await start('held', 'k-1')).status).toBe(202);
     letGo();
-    await expect.poll(() => isCompleted(id), { timeout: 10_000 }).toBe(true);
-    await expect
-      .poll(async () => (await start('held', 'k-3')).status, { timeout: 10_000 })
-      .toBe(202);
+    await expect.poll(() => isCompleted(id)).toBe(true);
+    await expect.poll(async () => (await start('held', 'k-3')).status).toBe(202);
   });
 
   it('shows a breaker that is open, and closes it when the provider is back', async () => {
@@ -104,19 +102,16 @@ describe('the local plane', () => {
     expect(await stateOf()).toBe('closed');
     let id = '';
     await expect
-      .poll(
-        async () => {
-          const answer = await start('tried', 'k-1');
-          ({ id } = (await answer.json()) as { id: string });
-          return answer.status;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const answer = await start('tried', 'k-1');
+        ({ id } = (await answer.json()) as { id: string });
+        return answer.status;
+      })
       .toBe(202);
-    await expect.poll(stateOf, { timeout: 10_000, interval: 20 }).toBe('open');
+    await expect.poll(stateOf, { interval: 20 }).toBe('open');
     expect(calls).toBeGreaterThanOrEqual(2);
     down = false;
-    await expect.poll(() => isCompleted(id), { timeout: 20_000 }).toBe(true);
-    await expect.poll(stateOf, { timeout: 10_000 }).toBe('closed');
+    await expect.poll(() => isCompleted(id)).toBe(true);
+    await expect.poll(stateOf).toBe('closed');
   });
 });
