@@ -3,6 +3,7 @@ import type { SagaLedger } from '../lambdas/runtime/saga-ledger.ts';
 import { localMachines } from '../local/machines.ts';
 import { LEDGER_LAMBDA_SECONDS, lambdaTimeoutSeconds } from '../statemachines/asl/timeouts.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
+import { isDerived } from './versions.ts';
 import { never, type VirtualTime } from './virtual-time.ts';
 import { LAMBDA_REFUSED, LAMBDA_UNKNOWN, lambdaError, type Worker } from './worker.ts';
 
@@ -23,11 +24,10 @@ export const INVOCATION_FAULTS = [
 ] as const;
 export type InvocationFault = (typeof INVOCATION_FAULTS)[number];
 
-export interface InvocationMoment {
-  /** Counts invocations over all executions, from 1. */
-  readonly index: number;
-  readonly sagaId: string;
-  readonly tenant: string;
+/** What one Task asks a tool's function for. */
+export interface Task {
+  readonly step: string;
+  readonly action: 'forward' | 'recover';
 }
 
 /** What an execution needs from the place it runs in. */
@@ -37,6 +37,7 @@ export interface ExecutionHost {
   worker(saga: AnySaga | undefined, drive: Drive): Worker;
   fault(drive: Drive): InvocationFault | undefined;
   delayMs(): number;
+  task?(drive: Drive, task: Task, again: () => void): void;
   /** For the hand-over of a saga whose definition nobody has. */
   readonly ledger: SagaLedger;
 }
@@ -77,25 +78,37 @@ export class Execution {
       sagas.flatMap(({ steps }) =>
         steps.map(({ tool }) => {
           const limitMs = lambdaTimeoutSeconds(tool) * 1000;
-          const handle = (request: Parameters<ToolHandle>[0]) =>
-            this.#invoke((worker) =>
-              worker.runtime(tool).handle(request, { endsAt: worker.process.now() + limitMs }),
-            );
+          const handle = (request: Parameters<ToolHandle>[0]) => {
+            const run = (worker: Worker): ReturnType<ToolHandle> =>
+              worker.runtime(tool).handle(request, { endsAt: worker.process.now() + limitMs });
+            this.#host.task?.(this.drive, request, () => void this.#serve(run).catch(() => {}));
+            return this.#invoke(run);
+          };
           return [tool.name, { handle }] as const;
         }),
       ),
     );
-    const machines = localMachines({ sagas, ledgerFunction, runtimes, clock: time.world, ledger });
+    const machines = localMachines({
+      sagas,
+      ledgerFunction,
+      runtimes,
+      clock: time.world,
+      ledger,
+      // Checking a machine takes longer than running it, and these are variations of checked ones.
+      trusted: sagas.every(isDerived),
+    });
     await machines.run(this.drive);
+  }
+
+  #serve<T>(handle: (worker: Worker) => Promise<T>): Promise<T> {
+    const worker = this.#host.worker(this.#saga, this.drive);
+    return worker.serve(() => handle(worker));
   }
 
   async #invoke<T>(handle: (worker: Worker) => Promise<T>): Promise<T> {
     if (this.#aborted) return never();
     const { time } = this.#host;
-    const serve = (): Promise<T> => {
-      const worker = this.#host.worker(this.#saga, this.drive);
-      return worker.serve(() => handle(worker));
-    };
+    const serve = (): Promise<T> => this.#serve(handle);
     const aside = (): void => void serve().catch(() => {});
     switch (this.#host.fault(this.drive)) {
       case undefined:

@@ -12,6 +12,7 @@ export type {
   PartnerFacts,
   StoredRecord,
 } from './checker/records.ts';
+export { checkReruns } from './checker/reruns.ts';
 export type { StandingWords } from './checker/standing.ts';
 export { checkStanding } from './checker/standing.ts';
 export { checkTenants } from './checker/tenants.ts';

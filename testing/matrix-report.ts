@@ -4,7 +4,7 @@ import type { MatrixCell } from './matrix.ts';
 /** What each step's failures lead to, then what became of the cases that strike the plane itself. */
 export function reportOf(saga: AnySaga, cells: readonly MatrixCell[]): string {
   const lines = [`failure matrix of saga "${saga.name}": ${cells.length} cases`, ''];
-  const told = cells.filter((cell) => cell.group === 'failure' || cell.group === 'undo');
+  const told = cells.filter((cell) => titleOf(cell) === '');
   if (told.length > 0) {
     const rows = told.map((cell) => [
       cell.group === 'undo' ? `undo of ${cell.step ?? ''}` : (cell.step ?? ''),
@@ -14,21 +14,53 @@ export function reportOf(saga: AnySaga, cells: readonly MatrixCell[]): string {
     ]);
     lines.push(...table([['STEP', 'FAILURE', 'ENDS', 'STANDING THEN'], ...rows]), '');
   }
-  const rest = cells.filter((cell) => !told.includes(cell));
-  if (rest.length > 0) {
-    const rows = [...grouped(rest)].map(([failure, of]) => [
+  for (const [title, rest] of grouped(cells, titleOf)) {
+    if (title === '') continue;
+    const rows = [...grouped(rest, ({ failure }) => failure)].map(([failure, of]) => [
       failure,
       String(of.length),
       endsOf(of),
     ]);
-    lines.push(...table([['FAULT OF THE PLANE', 'CASES', 'END'], ...rows]), '');
+    lines.push(...table([[title, 'CASES', 'END'], ...rows]), '');
   }
   const broken = cells.filter((cell) => cell.findings.length > 0);
-  lines.push(broken.length === 0 ? 'nothing broken' : `${broken.length} cases broken`);
+  const missed = cells.filter((cell) => cell.notReached !== undefined);
+  if (missed.length > 0) {
+    const rows = [...grouped(missed, ({ notReached = '' }) => notReached)].map(([why, of]) => [
+      why,
+      of.map((cell) => cell.case).join('; '),
+    ]);
+    lines.push(...table([['NOT REACHED', 'CASES'], ...rows]), '');
+  }
+  const survived = cells.filter((cell) => !broken.includes(cell) && !missed.includes(cell));
+  const counts = [`${survived.length} of ${cells.length} cases survived`];
+  if (missed.length > 0) counts.push(`${missed.length} not reached`);
+  lines.push(
+    [...counts, broken.length === 0 ? 'nothing broken' : `${broken.length} broken`].join(', '),
+  );
   return lines.join('\n');
 }
 
+/** What is told of failure by failure has none: it is of this saga's own steps. */
+function titleOf({ group }: MatrixCell): string {
+  switch (group) {
+    case 'failure':
+    case 'undo':
+      return '';
+    case 'question':
+      return 'IN DOUBT, AND THE ANSWER TO THE QUESTION';
+    case 'outside':
+      return 'FROM OUTSIDE';
+    case 'crash':
+    case 'invocation':
+    case 'start':
+    case 'lease':
+      return 'FAULT OF THE PLANE';
+  }
+}
+
 function endOf(cell: MatrixCell): string {
+  if (cell.notReached !== undefined) return 'not reached';
   const why = cell.reason === '' ? '' : ` (${cell.reason})`;
   const then = cell.finally === cell.end ? '' : `, then ${cell.finally}`;
   return `${cell.end}${why}${then}`;
@@ -39,13 +71,12 @@ function standingOf(cell: MatrixCell): string {
   return words.length === 0 ? 'nothing' : words.join(', ');
 }
 
-function grouped(cells: readonly MatrixCell[]): Map<string, MatrixCell[]> {
+function grouped(
+  cells: readonly MatrixCell[],
+  by: (cell: MatrixCell) => string,
+): Map<string, MatrixCell[]> {
   const groups = new Map<string, MatrixCell[]>();
-  for (const cell of cells) {
-    const group = groups.get(cell.failure) ?? [];
-    group.push(cell);
-    groups.set(cell.failure, group);
-  }
+  for (const cell of cells) groups.set(by(cell), [...(groups.get(by(cell)) ?? []), cell]);
   return groups;
 }
 

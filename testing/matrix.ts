@@ -1,24 +1,15 @@
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import { exampleOf, NoExample } from './example.ts';
-import {
-  type Base,
-  cancelCases,
-  crashCases,
-  FORWARD_ENDS,
-  failureCases,
-  invocationCases,
-  leaseCases,
-  type MatrixCase,
-  startCases,
-  triggerFor,
-  triggerOf,
-  UNDONE_ENDS,
-  undoCases,
-} from './matrix-cases.ts';
+import { failedBase, plainBases, type Run } from './matrix-base.ts';
+import { cancelCases } from './matrix-cancels.ts';
+import { type Group, type MatrixCase, type Part, partOf } from './matrix-case.ts';
+import { failureCases, questionCases, undoable, undoCases } from './matrix-cases.ts';
+import { faultCases } from './matrix-faults.ts';
+import { pairCases } from './matrix-pairs.ts';
 import { reportOf } from './matrix-report.ts';
+import { Triggers } from './matrix-triggers.ts';
 import { type End, type Play, type Played, play } from './play.ts';
 import { demandOutputs, type ProviderOptions } from './providers.ts';
-import type { StoreMoment } from './worker-stores.ts';
 
 export interface MatrixOptions {
   /** The saga's input. Absent: an example made from its schema. */
@@ -28,8 +19,8 @@ export interface MatrixOptions {
   /** Plays only the cases whose name holds this text. */
   readonly only?: string;
   /**
-   * Strikes a process or a store in the middle of every failure, too: each pair of the two. Many
-   * thousands of cases; narrow it with `only`. Default false.
+   * Two at a time, too: each failure with each fault of the plane in the middle of it, with each cancel,
+   * and with each other failure. Many thousands of cases; narrow it with `only`. Default false.
    */
   readonly crossed?: boolean;
 }
@@ -37,7 +28,7 @@ export interface MatrixOptions {
 /** Where one failure ended. */
 export interface MatrixCell {
   readonly case: string;
-  readonly group: MatrixCase['group'];
+  readonly group: Group;
   readonly step?: string;
   readonly failure: string;
   /** Where it came to rest by itself. */
@@ -50,6 +41,8 @@ export interface MatrixCell {
   readonly standing: Readonly<Record<string, string>>;
   /** What was found wrong; empty where the failure was survived. */
   readonly findings: readonly string[];
+  /** Why the failure never struck. Absent: it did, and the cell says what became of it. */
+  readonly notReached?: string;
 }
 
 export interface FailureMatrix {
@@ -57,6 +50,8 @@ export interface FailureMatrix {
   readonly cells: readonly MatrixCell[];
   /** Cells with findings. */
   readonly broken: readonly MatrixCell[];
+  /** Cells whose failure never struck: they show nothing. */
+  readonly notReached: readonly MatrixCell[];
   /** A table of where each failure ends, for a person to read. */
   report(): string;
 }
@@ -80,10 +75,11 @@ export class MatrixBroken extends Error {
 }
 
 /**
- * Plays every failure of the saga, one at a time: each step and each undo fails in each way, processes
- * and stores fail at each write and each call, invocations are lost, doubled, delayed and reordered. What
- * runs is the compiled machine over the real handlers, in virtual time, against providers that behave as
- * the tools' contracts say. Each case is held against the ledger's invariants and the providers' books.
+ * Plays every failure of the saga, one at a time: each step and each undo fails in each way, questions
+ * about them are answered in each way, it is cancelled at each stage, processes and stores fail at each
+ * write and each call, invocations are lost, doubled, delayed and reordered. What runs is the compiled
+ * machine over the real handlers, in virtual time, against providers that behave as the tools' contracts
+ * say. Each case is held against the ledger's invariants and the providers' books.
  *
  * @throws MatrixBroken naming the cases that broke something
  * @throws NoExample where an input or an output has to be given
@@ -94,31 +90,47 @@ export async function failureMatrix(
 ): Promise<FailureMatrix> {
   const input = options.input ?? exampleInput(saga);
   demandOutputs([saga], options.outputs);
-  const failures = [...failureCases(saga), ...undoCases(saga)];
-  const cases = [...failures, ...cancelCases(saga)];
-  const bases = [
-    await baseOf(saga, input, options, 'forward', undefined, FORWARD_ENDS),
-    await undoneBase(saga, input, options),
-  ];
-  for (const each of bases) {
-    cases.push(...crashCases(each), ...invocationCases(each), ...startCases(each));
-    cases.push(...leaseCases(each));
-  }
   const { only = '', crossed = false } = options;
-  if (crossed) {
-    for (const each of failures.filter(({ name }) => name.includes(only) || only.includes(name)))
-      cases.push(
-        ...crashCases(await baseOf(saga, input, options, each.name, triggerOf(each), each)),
-      );
-  }
+  const run: Run = (part) => play(script(saga, input, options, part));
   const cells: MatrixCell[] = [];
-  for (const each of cases.filter(({ name }) => name.includes(only))) {
-    cells.push(cellOf(each, await play(script(saga, input, options, each.play))));
+  for (const each of await casesOf(saga, run, only, crossed)) {
+    const struck = new Set<number>();
+    cells.push(cellOf(each, await run(partOf(each, struck)), struck.size));
   }
   const broken = cells.filter((cell) => cell.findings.length > 0);
-  const matrix = { saga: saga.name, cells, broken, report: () => reportOf(saga, cells) };
+  const notReached = cells.filter((cell) => cell.notReached !== undefined);
+  const matrix = {
+    saga: saga.name,
+    cells,
+    broken,
+    notReached,
+    report: () => reportOf(saga, cells),
+  };
   if (broken.length > 0) throw new MatrixBroken(matrix);
   return matrix;
+}
+
+async function casesOf(
+  saga: AnySaga,
+  run: Run,
+  only: string,
+  crossed: boolean,
+): Promise<readonly MatrixCase[]> {
+  const triggers = new Triggers(saga, run);
+  const bases = await plainBases(saga, run, triggers);
+  const undoables = await undoable(saga, triggers);
+  const failures = [...failureCases(saga), ...undoCases(undoables)];
+  const cancels = cancelCases(saga, undoables, bases);
+  const cases = [...failures, ...questionCases(saga, undoables), ...cancels];
+  for (const base of bases) cases.push(...faultCases(base));
+  if (crossed) {
+    const paired = failures.filter(({ alone }) => alone !== true);
+    // What is cancelled at its start has no other failure.
+    cases.push(...pairCases(saga, paired, cancels.slice(1)));
+    for (const each of paired.filter(({ name }) => name.includes(only) || only.includes(name)))
+      cases.push(...faultCases(await failedBase(saga, run, each)));
+  }
+  return cases.filter(({ name }) => name.includes(only));
 }
 
 function exampleInput(saga: AnySaga): unknown {
@@ -130,80 +142,23 @@ function exampleInput(saga: AnySaga): unknown {
   }
 }
 
-function script(saga: AnySaga, input: unknown, options: MatrixOptions, part: Partial<Play>): Play {
-  const outputs = options.outputs === undefined ? {} : { outputs: options.outputs };
-  return { saga, input, ...part, providers: { ...outputs, ...part.providers } };
-}
-
-/** The saga is undone from its last step on: as much of it as can be. */
-function undoneBase(saga: AnySaga, input: unknown, options: MatrixOptions): Promise<Base> {
-  const first = saga.steps[0]?.name ?? '';
-  const { mayRest, mayEnd } = UNDONE_ENDS;
-  // A single step is undone because its answer is unusable: where that answer is lost, all is well.
-  const ends =
-    saga.steps.length > 1
-      ? UNDONE_ENDS
-      : { mayRest: [...mayRest, 'completed' as const], mayEnd: [...mayEnd, 'completed' as const] };
-  return baseOf(saga, input, options, 'undone', triggerFor(saga, first), ends);
-}
-
-/** Runs that nothing but the plane's own faults disturb end as they would without. */
-const STEADY: readonly (readonly End[])[] = [FORWARD_ENDS.mayRest, UNDONE_ENDS.mayRest];
-
-/** Runs the saga undisturbed, and notes where faults can strike. */
-async function baseOf(
-  saga: AnySaga,
-  input: unknown,
-  options: MatrixOptions,
-  name: string,
-  trigger: ProviderOptions['mishap'],
-  { mayRest, mayEnd }: Pick<MatrixCase, 'mayRest' | 'mayEnd'>,
-): Promise<Base> {
-  const storeWrites: { index: number; what: string }[] = [];
-  const claims: { index: number; step: string }[] = [];
-  let current: StoreMoment | undefined;
-  let over = false;
-  const ran = await play(
-    script(saga, input, options, {
-      ...(trigger === undefined ? {} : { trigger }),
-      faults: {
-        store: (moment) => {
-          current = moment;
-          if (moment.phase === 'before' && moment.writes && !over)
-            storeWrites.push({ index: moment.index, what: `${moment.store} ${moment.operation}` });
-          return undefined;
-        },
-      },
-      appended: (event) => {
-        if (event.type === 'step_claimed' && current !== undefined)
-          claims.push({ index: current.index, step: `${event.step}/${event.action}` });
-        over = event.drive === 'ended';
-      },
-    }),
-  );
-  if (trigger === undefined && ran.finally !== 'completed') {
-    throw new Error(
-      `saga "${saga.name}" ends as ${ran.finally} where nothing fails: ${ran.findings.join('; ')}`,
-    );
-  }
-  // Any fault may take until after the deadline, and what is overdue is undone.
-  const overdue = saga.plan.deadlineMs === undefined ? [] : UNDONE_ENDS.mayEnd;
+function script(saga: AnySaga, input: unknown, options: MatrixOptions, part: Part): Play {
+  const { mishap, question, latencyMs, ...beside } = part;
   return {
-    name,
-    trigger,
-    storeWrites,
-    claims,
-    providerCalls: ran.counts.provider,
-    invocations: ran.counts.invocation,
-    starts: ran.counts.start,
-    mayRest: [...mayRest, ...overdue],
-    mayEnd: [...mayEnd, ...overdue],
-    ...(overdue.length === 0 && STEADY.includes(mayRest) ? { steady: ran.end } : {}),
+    saga,
+    input,
+    ...beside,
+    providers: {
+      ...(options.outputs === undefined ? {} : { outputs: options.outputs }),
+      ...(mishap === undefined ? {} : { mishap }),
+      ...(question === undefined ? {} : { questionMishap: question }),
+      ...(latencyMs === undefined ? {} : { latencyMs: () => latencyMs }),
+    },
   };
 }
 
-function cellOf(of: MatrixCase, ran: Played): MatrixCell {
-  const findings = [...ran.findings];
+function cellOf(of: MatrixCase, ran: Played, struck: number): MatrixCell {
+  const findings = [...ran.findings, ...(of.demand?.(ran) ?? [])];
   if (!of.mayRest.includes(ran.end)) {
     findings.push(`end: it may end as ${of.mayRest.join(' or ')}, and is ${ran.end}`);
   } else if (!of.mayEnd.includes(ran.finally)) {
@@ -214,6 +169,7 @@ function cellOf(of: MatrixCase, ran: Played): MatrixCell {
   const standing = (ran.standing?.steps ?? [])
     .filter(({ standing: word }) => word !== 'nothing')
     .map(({ step, standing: word }) => [step, word] as const);
+  const missed = of.strikes.length - struck;
   return {
     case: of.name,
     group: of.group,
@@ -224,5 +180,6 @@ function cellOf(of: MatrixCase, ran: Played): MatrixCell {
     finally: ran.finally,
     standing: Object.fromEntries(standing),
     findings,
+    ...(missed === 0 ? {} : { notReached: of.unreachable ?? 'the saga never came to it' }),
   };
 }

@@ -34,6 +34,10 @@ export const MISHAPS = [
   'deviates',
   /** The effect stands, but its answer is so unlike the schema that no undo can be made from it. */
   'garbled',
+  /** It costs more than was set aside for it. */
+  'costs_more',
+  /** It costs less. */
+  'costs_less',
 ] as const;
 export type Mishap = (typeof MISHAPS)[number];
 
@@ -48,7 +52,8 @@ export const BREACHES: readonly Mishap[] = ['answers_too_late'];
 
 /** What may go wrong with one question about a call. */
 export const QUESTION_MISHAPS = ['silent', 'fails', 'unknown'] as const;
-export type QuestionMishap = (typeof QUESTION_MISHAPS)[number];
+/** `pending` and `absent` are answers beside the truth: `absent` keeps the contract in the settle window only. */
+export type QuestionMishap = (typeof QUESTION_MISHAPS)[number] | 'pending' | 'absent';
 
 /** The mishaps that can happen to one action of a tool. */
 export function mishapsOf(tool: AnyTool, action: Action): readonly Mishap[] {
@@ -59,6 +64,9 @@ export function mishapsOf(tool: AnyTool, action: Action): readonly Mishap[] {
       case 'deviates':
       case 'garbled':
         return action === 'forward';
+      case 'costs_more':
+      case 'costs_less':
+        return action !== 'forward' && tool.cost !== undefined;
       default:
         return true;
     }

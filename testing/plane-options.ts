@@ -2,7 +2,8 @@ import type { Drive } from '../lambdas/ports/drive-starter.ts';
 import type { LedgerId } from '../lambdas/ports/ledger-store.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { SagaEvent } from '../statemachines/rules/events.ts';
-import type { InvocationFault } from './execution.ts';
+import type { InvocationFault, Task } from './execution.ts';
+import type { PolicyOptions } from './policies.ts';
 import type { ProviderOptions } from './providers.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { StoreFault, StoreMoment } from './worker-stores.ts';
@@ -43,6 +44,10 @@ export interface PlaneOptions {
   hearsOfEnds?(): boolean;
   /** Every invocation gets a worker of its own, so that `appended` can tell for which drive it wrote. */
   readonly oneEach?: boolean;
+  /** Default: no tool has a policy. */
+  readonly policies?: PolicyOptions;
+  /** Told of every Task of a tool that runs, with what runs it once more. */
+  task?(drive: Drive, task: Task, again: () => void): void;
   /** Told of every event that stands, and of the drive it was written for where that is known. */
   appended?(id: LedgerId, event: SagaEvent, by: Drive | undefined): void;
 }

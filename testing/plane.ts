@@ -11,8 +11,10 @@ import { fold } from '../statemachines/rules/evolve.ts';
 import { executionNameOf } from '../statemachines/rules/keys.ts';
 import type { SagaState } from '../statemachines/rules/state.ts';
 import type { StoredRecord } from './checker/records.ts';
+import { Deployed, machineOf } from './deployed.ts';
 import { Execution } from './execution.ts';
 import type { PlaneOptions } from './plane-options.ts';
+import { Policies } from './policies.ts';
 import { Providers } from './providers.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { Worker } from './worker.ts';
@@ -37,15 +39,15 @@ export class SimulatedPlane {
   readonly time: VirtualTime;
   readonly stores: MemoryStores;
   readonly providers: Providers;
+  readonly policies: Policies;
   readonly heads = new Map<string, SagaEvent>();
   readonly #events = new Map<string, SagaEvent[]>();
+  readonly #folded = new Map<string, SagaState>();
   /** Events of the longest ledger. */
   longest = 0;
   readonly #options: PlaneOptions;
   readonly #entropy;
-  /** Definitions by the digest that names their machine; the latest of each name is current. */
-  readonly #machines = new Map<string, AnySaga>();
-  readonly #current = new Map<string, AnySaga>();
+  readonly deployed = new Deployed();
   readonly #executions = new Set<Execution>();
   readonly #started = new Set<string>();
   #workers: Worker[] = [];
@@ -69,6 +71,7 @@ export class SimulatedPlane {
         if (fault === 'restart') this.restart();
       },
     });
+    this.policies = new Policies(options.policies ?? { tools: new Set(), mishap: () => undefined });
     this.deploy(options.sagas, { retained: true });
   }
 
@@ -82,20 +85,10 @@ export class SimulatedPlane {
    * older code is gone, as when a process is replaced.
    */
   deploy(sagas: readonly AnySaga[], options: { readonly retained: boolean }): void {
-    if (!options.retained) for (const saga of sagas) this.#forget(saga.name);
-    for (const saga of sagas) {
-      this.#current.set(saga.name, saga);
-      this.#machines.set(`${saga.name}@${saga.plan.digest}`, saga);
-    }
+    this.deployed.add(sagas, options);
     if (options.retained) this.#workers = [];
     else this.restart();
     this.#staff();
-  }
-
-  #forget(name: string): void {
-    for (const [machine, saga] of this.#machines) {
-      if (saga.name === name) this.#machines.delete(machine);
-    }
   }
 
   #staff(): void {
@@ -114,7 +107,7 @@ export class SimulatedPlane {
     return hired;
   }
 
-  #hire(skewMs: number, sagas = [...this.#current.values()], by?: Drive): Worker {
+  #hire(skewMs: number, sagas = [...this.deployed.current.values()], by?: Drive): Worker {
     const { time } = this;
     const process = time.worker(skewMs);
     const { faults, latencyMs } = this.#options;
@@ -139,7 +132,8 @@ export class SimulatedPlane {
         registered: (entry) => this.#planSweep(entry.dueAt),
       }),
       drives: { start: (drive) => this.#start(drive) },
-      implement: (contract, worker) => this.providers.implement(contract, worker),
+      implement: (contract, worker) =>
+        this.policies.guard(this.providers.implement(contract, worker)),
     });
   }
 
@@ -155,7 +149,7 @@ export class SimulatedPlane {
 
   /** A worker that has this definition, or any. Older code runs on a worker of its own. */
   worker(saga?: AnySaga): Worker {
-    const old = saga !== undefined && this.#current.get(saga.name) !== saga;
+    const old = saga !== undefined && !this.deployed.isCurrent(saga);
     if (old) {
       const known = this.#workers.find((each) => each.sagas.includes(saga));
       if (known !== undefined) return known;
@@ -173,7 +167,7 @@ export class SimulatedPlane {
   }
 
   #isCurrent(worker: Worker): boolean {
-    return worker.sagas.every((saga) => this.#current.get(saga.name) === saga);
+    return worker.sagas.every((saga) => this.deployed.isCurrent(saga));
   }
 
   /** One worker dies; its callers hear of it a little later. */
@@ -222,14 +216,16 @@ export class SimulatedPlane {
   }
 
   #run(drive: Drive): void {
-    const saga = this.#machines.get(drive.machine) ?? this.#successor(drive);
+    const saga = this.deployed.running(drive.machine);
     const name = executionNameOf(drive.sagaId, drive.epoch);
     // A standard execution's name is taken for good; express executions have none.
     const once = saga?.plan.sagaType !== 'EXPRESS';
     if (once && this.#started.has(name)) return;
     this.#started.add(name);
+    const { task } = this.#options;
     const execution = new Execution(drive, saga, {
       time: this.time,
+      ...(task === undefined ? {} : { task }),
       ledger: this.worker().ledger,
       worker: (of, by) => (this.#options.oneEach === true ? this.#own(of, by) : this.worker(of)),
       delayMs: () => this.#delayMs(),
@@ -248,11 +244,6 @@ export class SimulatedPlane {
       }
     };
     execution.run().then(over, over);
-  }
-
-  /** Where older code is gone, its machine's name leads to the present one. */
-  #successor(drive: Drive): AnySaga | undefined {
-    return this.#current.get(drive.machine.slice(0, drive.machine.lastIndexOf('@')));
   }
 
   #delayMs(): number {
@@ -319,10 +310,10 @@ export class SimulatedPlane {
     return {
       host,
       ledger,
-      sagas: this.#current,
+      sagas: this.deployed.current,
       tools: [],
       index: { list: async () => ({ sagas: [] }), head: async () => undefined },
-      machineOf: (saga) => `${saga.name}@${saga.plan.digest}`,
+      machineOf,
     };
   }
 
@@ -344,7 +335,13 @@ export class SimulatedPlane {
   }
 
   state(id: LedgerId): SagaState | undefined {
-    return fold(this.events(id));
+    const key = ledgerKey(id);
+    const known = this.#folded.get(key);
+    const events = this.#events.get(key) ?? [];
+    if (known?.seq === events.length) return known;
+    const state = fold(events.slice(known?.seq ?? 0), known);
+    if (state !== undefined) this.#folded.set(key, state);
+    return state;
   }
 
   /** Whether the saga is where it stays until somebody outside acts. */

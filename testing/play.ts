@@ -92,6 +92,9 @@ async function playIn(time: VirtualTime, script: Play): Promise<Played> {
     oneEach: script.oneEach ?? false,
     appended: (id, event, by) => {
       foreign.push(...strangers(event, by));
+      // As the person who is asked reads it.
+      if (event.type === 'review_opened')
+        foreign.push(...reportFindings(plane, id, plane.state(id)));
       person?.noticed(id, event);
       appended?.(event, plane);
     },
@@ -111,7 +114,7 @@ async function playIn(time: VirtualTime, script: Play): Promise<Played> {
   const rest = { end: rested && !lost() ? (state?.status ?? 'moving') : 'moving', state } as const;
   const atRest = reportFindings(plane, id, state).map((finding) => `at rest: ${finding}`);
   mended = true;
-  person = new Person(plane, () => PERSON_TAKES_MS);
+  person = new Person(plane, { takesMs: () => PERSON_TAKES_MS });
   if (rest.state?.review !== undefined) {
     const { review } = rest.state;
     const sagaId = id;

@@ -1,6 +1,8 @@
-import type { CallPolicy, Dedupe } from '../statemachines/language/effects.ts';
+import type { AnyTool } from '../statemachines/language/tool.ts';
 import type { Action } from '../statemachines/rules/events.ts';
 import type { CallFact, EffectFact, PartnerFacts } from './checker/records.ts';
+import { callPolicy } from './mishaps.ts';
+import { recoveryOf } from './provider-terms.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -35,18 +37,21 @@ export class ProviderBook {
   #effects = 0;
 
   /** What the provider of one tool and action notes about one saga. */
-  part(caller: Caller, tool: string, call: Pick<CallPolicy, 'dedupe' | 'keyTtlMs'>): Part {
+  part(caller: Caller, tool: AnyTool): Part {
     const saga = `${caller.tenant}/${caller.sagaId}`;
     let parts = this.#sagas.get(saga);
     if (parts === undefined) {
       parts = new Map();
       this.#sagas.set(saga, parts);
     }
-    const name = caller.action === 'forward' ? tool : `${tool} (${caller.action})`;
+    const forward = caller.action === 'forward';
+    const name = forward ? tool.name : `${tool.name} (${caller.action})`;
     let part = parts.get(name);
     if (part === undefined) {
-      const ttl = call.keyTtlMs === undefined ? {} : { keyTtlMs: call.keyTtlMs };
-      part = { name, dedupe: call.dedupe as Dedupe, ...ttl, calls: [], effects: [] };
+      const { dedupe, keyTtlMs } = callPolicy(tool, caller.action);
+      const ttl = keyTtlMs === undefined ? {} : { keyTtlMs };
+      const recovery = forward ? recoveryOf(tool) : {};
+      part = { name, dedupe, ...ttl, ...recovery, calls: [], effects: [] };
       parts.set(name, part);
     }
     return part;
@@ -69,6 +74,19 @@ export class ProviderBook {
     });
   }
 
+  /** The effect that an undo means: the one whose answer its arguments come from, else the first that stands. */
+  undone({ tenant, sagaId, step }: Caller, args: unknown): Booked | undefined {
+    const made = this.effects(tenant, sagaId).filter(
+      (effect) => effect.step === step && effect.action === 'forward',
+    );
+    const named = leaves(args);
+    return (
+      made.find((effect) => leaves(effect.output).some((leaf) => named.includes(leaf))) ??
+      made.find((effect) => !this.isReversed(tenant, sagaId, effect)) ??
+      made[0]
+    );
+  }
+
   /** The number of the next effect. */
   next(): number {
     this.#effects += 1;
@@ -89,6 +107,8 @@ export class ProviderBook {
           action: 'compensate',
           correlationId: id,
           key: id,
+          ids: {},
+          cost: null,
           reverses: effect.id,
           byHand: true,
         });
@@ -99,4 +119,11 @@ export class ProviderBook {
   isReversed(tenant: string, sagaId: string, effect: EffectFact): boolean {
     return this.effects(tenant, sagaId).some((other) => other.reverses === effect.id);
   }
+}
+
+/** Texts and numbers anywhere in a value, as text. */
+function leaves(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(leaves);
 }

@@ -4,37 +4,16 @@ import { ambiguous, hold, refused, retryable, ToolFailure } from '../lambdas/too
 import type { Call, ImplementedTool, Question } from '../lambdas/tool/implementation.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
-import type { Action } from '../statemachines/rules/events.ts';
+import type { Action, Cost } from '../statemachines/rules/events.ts';
 import type { CallFact } from './checker/records.ts';
 import { deviating, exampleOf, garbled, NoExample } from './example.ts';
-import { callPolicy, type Mishap, type QuestionMishap } from './mishaps.ts';
+import { callPolicy, type Mishap } from './mishaps.ts';
 import { type Booked, type Caller, ProviderBook } from './provider-book.ts';
-import { never, type VirtualProcess, type VirtualTime } from './virtual-time.ts';
+import type { ProviderCall, ProviderOptions } from './provider-options.ts';
+import { charged, estimateOf, idsOf } from './provider-terms.ts';
+import { never, type VirtualProcess } from './virtual-time.ts';
 
-/** One call as whoever plans mishaps sees it. */
-export interface ProviderCall {
-  readonly tool: AnyTool;
-  readonly tenant: string;
-  readonly sagaId: string;
-  readonly step: string;
-  readonly action: Action;
-  /** Counts the calls of this step and action, from 1; questions are counted for themselves. */
-  readonly nth: number;
-}
-
-export interface ProviderOptions {
-  readonly time: VirtualTime;
-  /** What a tool answers, by its name, in place of an example made from its output schema. */
-  readonly outputs?: Readonly<Record<string, (args: unknown, number: number) => unknown>>;
-  mishap?(call: ProviderCall): Mishap | undefined;
-  questionMishap?(call: ProviderCall): QuestionMishap | undefined;
-  /** How long a call takes, in milliseconds. Default 0. */
-  latencyMs?(): number;
-  /** True while the tool's provider cannot be reached. */
-  isOut?(tool: string): boolean;
-  /** Stands between the caller and the provider; may stop the caller for good. */
-  moment?(phase: 'before' | 'after', worker: VirtualProcess): void | Promise<void>;
-}
+export type { ProviderCall, ProviderOptions } from './provider-options.ts';
 
 /** How long a call that was accepted as `pending` takes to settle. */
 const SETTLES_AFTER_MS = 30_000;
@@ -99,7 +78,7 @@ export class Providers {
     await moment?.('before', worker);
     if (worker.dead) return never();
     const planned = mishap?.({ ...this.#named(tool, caller), nth: this.#count(caller, 'call') });
-    const noted = this.#note(tool, caller, args);
+    const noted = this.#note(tool, caller, args, call.costLimit);
     const latency = latencyMs?.() ?? 0;
     // However slow it is, it keeps the settle window that its contract promises.
     const inTime = Math.min(latency, Math.max(0, landsAt - time.now()));
@@ -125,7 +104,7 @@ export class Providers {
     { receivedAt, landsAt }: { readonly receivedAt: number; readonly landsAt: number },
   ): unknown {
     const known = this.#known(tool, caller, receivedAt);
-    const commit = (): Booked => this.#commit(tool, caller, args, receivedAt);
+    const commit = (): Booked => this.#commit(tool, caller, args, receivedAt, planned);
     const reply = (booked: Booked): unknown => this.#reply(tool, caller.action, booked);
     const later = (fn: () => void, at: number): void => {
       this.#options.time.world.timer(Math.max(0, at - this.#options.time.now()), fn);
@@ -144,6 +123,8 @@ export class Providers {
     if (known !== undefined && planned !== 'answer_lost') return reply(known);
     switch (planned) {
       case undefined:
+      case 'costs_more':
+      case 'costs_less':
         return reply(commit());
       case 'throttled':
         return nothing(retryable('too_many_requests', 'ask again later', { retryAfterMs: 1_000 }));
@@ -212,7 +193,8 @@ export class Providers {
     if (changed === undefined) {
       throw new NoExample(`the output schema of tool "${tool.name}" refuses nothing`);
     }
-    return changed.value;
+    const { cost } = booked;
+    return cost == null ? changed.value : committed(changed.value, { cost });
   }
 
   async #asked(
@@ -229,8 +211,9 @@ export class Providers {
     const mishap = questionMishap?.({ ...this.#named(tool, caller), nth });
     const latency = latencyMs?.() ?? 0;
     if (latency > 0) await time.world.sleep(latency);
-    const told =
-      mishap !== undefined || isOut?.(tool.name) === true ? 'unknown' : this.#told(tool, caller);
+    const silenced = mishap !== undefined || isOut?.(tool.name) === true;
+    const beside = mishap === 'pending' || mishap === 'absent' ? mishap : 'unknown';
+    const told = silenced ? beside : this.#told(tool, caller);
     const { correlationId, idempotencyKey: key } = caller;
     const at = time.now();
     const operation = `ask about ${caller.action}`;
@@ -243,7 +226,7 @@ export class Providers {
       answer: 'done',
       told,
     } as const;
-    this.book.part(caller, tool.name, callPolicy(tool, caller.action)).calls.push(fact);
+    this.book.part(caller, tool).calls.push(fact);
     await moment?.('after', worker);
     if (worker.dead || mishap === 'silent') return never();
     if (mishap === 'fails') throw retryable('connection_lost', 'the connection was lost');
@@ -269,7 +252,7 @@ export class Providers {
 
   #found(tool: AnyTool, caller: Caller): Booked | undefined {
     return this.book
-      .part(caller, tool.name, callPolicy(tool, caller.action))
+      .part(caller, tool)
       .effects.find((effect) => effect.correlationId === caller.correlationId);
   }
 
@@ -280,46 +263,50 @@ export class Providers {
   #known(tool: AnyTool, caller: Caller, receivedAt: number): Booked | undefined {
     const policy = callPolicy(tool, caller.action);
     if (policy.dedupe !== 'key') return undefined;
-    const part = this.book.part(caller, tool.name, policy);
+    const part = this.book.part(caller, tool);
     const found = part.effects.find((effect) => effect.key === caller.idempotencyKey);
     const ageMs = receivedAt - (found?.at ?? 0);
     return ageMs > (policy.keyTtlMs ?? Infinity) ? undefined : found;
   }
 
-  #commit(tool: AnyTool, caller: Caller, args: unknown, receivedAt: number): Booked {
+  #commit(
+    tool: AnyTool,
+    caller: Caller,
+    args: unknown,
+    receivedAt: number,
+    planned: Mishap | undefined,
+  ): Booked {
     const known = this.#known(tool, caller, receivedAt);
     if (known !== undefined) return known;
     const number = this.book.next();
     const { step, action, correlationId, idempotencyKey: key } = caller;
-    const undoes = action === 'compensate' ? this.#undone(caller, args) : undefined;
+    const output = action === 'forward' ? this.#output(tool, args, number) : undefined;
+    const id = `${step}/${action}#${number}`;
+    const undoes = action === 'compensate' ? this.book.undone(caller, args) : undefined;
     const booked: Booked = {
-      id: `${step}/${action}#${number}`,
+      id,
       at: this.#options.time.now(),
       step,
       action,
       correlationId,
       key,
-      output: action === 'forward' ? this.#output(tool, args, number) : undefined,
+      output,
+      ids: action === 'forward' ? idsOf(tool, args, output) : { [action]: id },
+      cost: this.#cost(tool, caller, planned),
       ...(undoes === undefined ? {} : { reverses: undoes.id }),
     };
     if (tool.effect !== 'read_only') {
-      this.book.part(caller, tool.name, callPolicy(tool, action)).effects.push(booked);
+      this.book.part(caller, tool).effects.push(booked);
     }
     return booked;
   }
 
-  /** The effect that an undo means: the one whose answer its arguments come from, else the first that stands. */
-  #undone(caller: Caller, args: unknown): Booked | undefined {
-    const { tenant, sagaId, step } = caller;
-    const made = this.book
-      .effects(tenant, sagaId)
-      .filter((effect) => effect.step === step && effect.action === 'forward');
-    const named = leaves(args);
-    return (
-      made.find((effect) => leaves(effect.output).some((leaf) => named.includes(leaf))) ??
-      made.find((effect) => !this.book.isReversed(tenant, sagaId, effect)) ??
-      made[0]
-    );
+  #cost(tool: AnyTool, caller: Caller, planned: Mishap | undefined): Cost | null {
+    const estimate = estimateOf(tool, caller.action);
+    if (estimate === undefined) return null;
+    if (planned === 'costs_more' || planned === 'costs_less') return charged(planned, estimate);
+    const { charge } = this.#options;
+    return charge === undefined ? estimate : (charge(this.#named(tool, caller), estimate) ?? null);
   }
 
   #output(tool: AnyTool, args: unknown, number: number): unknown {
@@ -330,13 +317,20 @@ export class Providers {
   }
 
   #reply(tool: AnyTool, action: Action, booked: Booked, asked = false): unknown {
+    const cost = booked.cost == null ? {} : { cost: booked.cost };
     if (action !== 'forward') {
-      return committed(undefined, { externalIds: { [action]: booked.id } });
+      return committed(undefined, { externalIds: { [action]: booked.id }, ...cost });
     }
-    return asked && tool.effect !== 'read_only' ? committed(booked.output) : booked.output;
+    const details = (asked && tool.effect !== 'read_only') || booked.cost != null;
+    return details ? committed(booked.output, cost) : booked.output;
   }
 
-  #note(tool: AnyTool, caller: Caller, args: unknown): { answer: CallFact['answer'] } {
+  #note(
+    tool: AnyTool,
+    caller: Caller,
+    args: unknown,
+    costLimit: Cost | undefined,
+  ): { answer: CallFact['answer'] } {
     const { action, correlationId, idempotencyKey: key } = caller;
     const schema = tool.compensate?.input;
     const undoes = action === 'compensate' || action === 'supersede';
@@ -348,9 +342,10 @@ export class Providers {
       correlationId,
       key,
       answer: 'lost' as CallFact['answer'],
+      costLimit: costLimit ?? null,
       ...(plain ? { args } : {}),
     };
-    this.book.part(caller, tool.name, callPolicy(tool, action)).calls.push(noted);
+    this.book.part(caller, tool).calls.push(noted);
     return noted;
   }
 
@@ -389,11 +384,4 @@ export function demandOutputs(
 function lost(tool: AnyTool): ToolFailure {
   const failure = tool.effect === 'read_only' ? retryable : ambiguous;
   return failure('connection_lost', 'the connection was lost');
-}
-
-/** Texts and numbers anywhere in a value, as text. */
-function leaves(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(leaves);
 }

@@ -1,4 +1,4 @@
-import type { WorldPlan } from './strikes.ts';
+import { RERUN, type WorldPlan } from './strikes.ts';
 
 /** Worlds played in search of a shorter story. */
 const MOST_PLAYS = 400;
@@ -56,7 +56,7 @@ async function withoutSagas(current: () => WorldPlan, better: Better): Promise<v
     const plan = current();
     if (plan.started[at] === undefined) continue;
     const started = plan.started.map((each, index) => (index === at ? undefined : each));
-    const strikes = plan.strikes.filter((each) => !('saga' in each) || each.saga !== at);
+    const strikes = plan.strikes.filter((each) => !('saga' in each) || each.saga % RERUN !== at);
     if (started.some((each) => each !== undefined)) await better({ ...plan, started, strikes });
   }
 }

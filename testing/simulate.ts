@@ -1,11 +1,12 @@
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import { Chance } from './chance.ts';
+import { drawStrikes } from './draw.ts';
 import { exampleOf } from './example.ts';
 import { drawOutboxStrikes } from './outbox-strikes.ts';
 import { demandOutputs, type ProviderOptions } from './providers.ts';
 import { shrink } from './shrink.ts';
 import { storyOf } from './story.ts';
-import { drawStrikes, type Started, type WorldPlan } from './strikes.ts';
+import type { Started, WorldPlan } from './strikes.ts';
 import { playWorld, type WorldOptions, type WorldResult } from './world.ts';
 
 export interface SimulateOptions {
@@ -57,6 +58,8 @@ export class SimulationBroken extends Error {
 const DEFAULT_COUNT = 8;
 const CAST = 3;
 const OUTBOX_SHARE = 1 / 8;
+/** How many starts are another tenant's too. */
+const TWINS = 0.08;
 const TENANTS = ['acme', 'globex'];
 const STARTS_WITHIN_MS = 20_000;
 
@@ -115,6 +118,7 @@ export function planOf(options: SimulateOptions, seed: number): WorldPlan {
     const atMs = drawn.between(0, STARTS_WITHIN_MS);
     return { saga, tenant: drawn.pick(tenants), key: `key-${index}`, atMs, input };
   });
+  meet(chance.apart('twins'), started, tenants);
   const strikes = drawStrikes(chance.apart('strikes'), started, later.length > 0);
   // Apart, so that a world without it is the same whether others have it or not.
   const beside = chance.apart('outbox');
@@ -125,6 +129,20 @@ export function planOf(options: SimulateOptions, seed: number): WorldPlan {
     strikes: [...strikes, ...drawOutboxStrikes(beside, count)],
     outbox: true,
   };
+}
+
+/** Some starts are those of another tenant once more: the same key, the same body, the same moment. */
+function meet(chance: Chance, started: Started[], tenants: readonly string[]): void {
+  for (const index of started.keys()) {
+    if (index === 0 || !chance.happens(TWINS)) continue;
+    const other = chance.pick(started.slice(0, index));
+    const strangers = tenants.filter((each) =>
+      started.every((one) => one.tenant !== each || one.key !== other.key),
+    );
+    if (strangers.length === 0) continue;
+    const atMs = other.atMs + chance.between(0, 20);
+    started[index] = { ...other, tenant: chance.pick(strangers), atMs };
+  }
 }
 
 function worldOptions(options: SimulateOptions): WorldOptions {

@@ -1,5 +1,5 @@
 import type { SagaEvent } from '../statemachines/rules/events.ts';
-import { describeStrike, type WorldPlan } from './strikes.ts';
+import { describeStrike, sagaName, type WorldPlan } from './strikes.ts';
 import type { Outcome, WorldResult } from './world.ts';
 
 const TOLD = [
@@ -40,7 +40,7 @@ function chapter(outcome: Outcome, origin: number): string[] {
   const { index, id, end, findings, events, effects, outbox = [] } = outcome;
   const at = (time: number): string => `+${time - origin}`;
   return [
-    `The ledger of saga ${index} (${id.tenant}/${id.sagaId}), which is ${end}:`,
+    `The ledger of ${sagaName(index)} (${id.tenant}/${id.sagaId}), which is ${end}:`,
     ...events.map((event) => `  ${line(event, at)}`),
     `What its providers did:`,
     ...effects.map((effect) => {

@@ -7,6 +7,12 @@ import { never, type VirtualProcess, type VirtualTime } from './virtual-time.ts'
 /** A writer that gets here goes round in circles, without time passing: it is held fast, to be seen. */
 const MOST_EVENTS = 2_000;
 
+/**
+ * A store gives up on a request long before: the lease on running a saga again counts on that (three tries
+ * of three seconds on DynamoDB).
+ */
+const FIRST_EVENT_MS = 10_000;
+
 /** How a fault strikes a store call. */
 export type StoreFault =
   /** The caller gets an error: before, nothing happened; after, the answer was lost. */
@@ -50,7 +56,7 @@ export interface StoreSeam {
 
 /** The stores as one worker reaches them: slow, at times out of reach, and silent once it is dead. */
 export function workerStores(stores: Stores, worker: VirtualProcess, seam: StoreSeam): Stores {
-  const strike = (moment: StoreMoment): undefined | Promise<void> => {
+  const strike = (moment: StoreMoment, mostMs = Infinity): undefined | Promise<void> => {
     const fault = seam.fault(moment);
     switch (fault) {
       case undefined:
@@ -67,7 +73,7 @@ export function workerStores(stores: Stores, worker: VirtualProcess, seam: Store
       case 'hang':
         return never();
       case 'slow':
-        return seam.time.world.sleep(seam.delayMs());
+        return seam.time.world.sleep(Math.min(seam.delayMs(), mostMs));
     }
   };
 
@@ -76,11 +82,12 @@ export function workerStores(stores: Stores, worker: VirtualProcess, seam: Store
     operation: string,
     writes: boolean,
     run: () => Promise<R>,
+    mostMs?: number,
   ): Promise<R> => {
     if (worker.dead) return never();
     const index = seam.begin();
     const named = { index, store, operation, writes };
-    const before = strike({ ...named, phase: 'before' });
+    const before = strike({ ...named, phase: 'before' }, mostMs);
     if (before !== undefined) await before;
     const latencyMs = seam.latencyMs();
     if (latencyMs > 0) await seam.time.world.sleep(latencyMs);
@@ -99,12 +106,18 @@ export function workerStores(stores: Stores, worker: VirtualProcess, seam: Store
   return {
     ledger: {
       append: (id, record) =>
-        around('ledger', 'append', true, async () => {
-          const result = await ledger.append(id, record);
-          if (result.kind === 'appended') seam.appended(id, record);
-          if (record.seq > MOST_EVENTS) return never();
-          return result;
-        }),
+        around(
+          'ledger',
+          'append',
+          true,
+          async () => {
+            const result = await ledger.append(id, record);
+            if (result.kind === 'appended') seam.appended(id, record);
+            if (record.seq > MOST_EVENTS) return never();
+            return result;
+          },
+          record.seq === 1 ? FIRST_EVENT_MS : undefined,
+        ),
       read: (id, afterSeq) => around('ledger', 'read', false, () => ledger.read(id, afterSeq)),
       head: (id) => around('ledger', 'head', false, () => ledger.head(id)),
     },

@@ -1,49 +1,39 @@
 import type { LedgerId } from '../lambdas/ports/ledger-store.ts';
 import { ledgerKey } from '../lambdas/ports/ledger-store.ts';
-import { cancelSaga, resumeSaga } from '../lambdas/service/change.ts';
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { SagaEvent } from '../statemachines/rules/events.ts';
 import { standingReport } from '../statemachines/rules/standing.ts';
 import { Chance } from './chance.ts';
 import { check } from './checker/check.ts';
 import { liveness } from './checker/liveness.ts';
-import type { EffectFact, PartnerFacts } from './checker/records.ts';
+import { checkReruns } from './checker/reruns.ts';
 import { checkStanding } from './checker/standing.ts';
 import { checkTenants } from './checker/tenants.ts';
-import { type OutboxFigures, type Projected, SimulatedOutbox, type Told } from './outbox.ts';
+import { SimulatedOutbox } from './outbox.ts';
 import { isOutboxStrike } from './outbox-strikes.ts';
+import { OTHER_KEY, Outsiders } from './outsiders.ts';
 import { Person } from './person.ts';
-import { isRefusal, SimulatedPlane } from './plane.ts';
+import { SimulatedPlane } from './plane.ts';
 import { strangers } from './play.ts';
-import type { ProviderCall, ProviderOptions } from './providers.ts';
-import type { Started, Strike, WorldPlan } from './strikes.ts';
+import { drawnCharge } from './provider-terms.ts';
+import type { ProviderOptions } from './providers.ts';
+import { RERUN, type Request, type Started, type Strike, type WorldPlan } from './strikes.ts';
 import { VirtualTime } from './virtual-time.ts';
+import {
+  current,
+  deployedBy,
+  latency,
+  leaseOf,
+  mishapOf,
+  momentOf,
+  policiesOf,
+  questionMishapOf,
+  sorted,
+  taskName,
+} from './world-parts.ts';
+import { all, beside, type Outcome, type WorldResult } from './world-result.ts';
 
-/** What became of one saga of a world. */
-export interface Outcome {
-  /** Its place in the plan. */
-  readonly index: number;
-  readonly id: LedgerId;
-  readonly end: string;
-  readonly findings: readonly string[];
-  readonly events: readonly SagaEvent[];
-  readonly effects: readonly EffectFact[];
-  /** What became of its records, where the outbox ran beside. */
-  readonly outbox?: readonly Told[];
-}
-
-export interface WorldResult {
-  readonly outcomes: readonly Outcome[];
-  /** What is wrong with the world as a whole. */
-  readonly findings: readonly string[];
-  /** Everything that is wrong, in its sagas and as a whole. */
-  readonly broken: readonly string[];
-  readonly events: number;
-  /** From the first start to the last rest, in virtual milliseconds. */
-  readonly tookMs: number;
-  /** Absent where no outbox ran beside. */
-  readonly outbox?: OutboxFigures;
-}
+export type { Outcome, WorldResult } from './world-result.ts';
 
 export interface WorldOptions {
   /** Versions that a deploy brings. */
@@ -58,6 +48,8 @@ const AFTERGLOW_MS = 150_000;
 /** A saga with more events than this gets nowhere, whatever it does. */
 const MAX_EVENTS = 1_000;
 const MAX_SKEW_MS = 1_000;
+/** By then each saga that waited for other code has been given its own. */
+const MOST_DEPLOYS_BACK = 20;
 
 /** Plays one world to its end, and holds it against the invariants. */
 export async function playWorld(plan: WorldPlan, options: WorldOptions): Promise<WorldResult> {
@@ -78,6 +70,13 @@ class World {
   readonly #resting = new Set<string>();
   readonly #disturbed: { from: number; to: number }[] = [];
   readonly #broken: string[] = [];
+  readonly #outsiders: Outsiders;
+  /** What runs a Task of a saga once more, where the plan has that in store. */
+  readonly #tasks = new Map<string, () => void>();
+  /** Starts that were answered. */
+  readonly #answered = new Set<number>();
+  /** Asked for, and not over yet. */
+  #open = 0;
   readonly #by: ReturnType<typeof sorted>;
   #delayMs = 3_000;
 
@@ -89,7 +88,17 @@ class World {
     this.#by = sorted(plan.strikes);
     this.#plane = this.#build();
     const thinks = new Chance(plan.seed).apart('person');
-    this.#person = new Person(this.#plane, () => thinks.between(1_000, 600_000));
+    const broken = (finding: string): void => void this.#broken.push(finding);
+    this.#person = new Person(this.#plane, {
+      takesMs: () => thinks.between(1_000, 600_000),
+      closesMs: () => (thinks.happens(0.5) ? thinks.between(0, 60_000) : undefined),
+      way: (id, nth) => {
+        const saga = this.#indexOf(id);
+        return this.#by.review.find((each) => each.saga === saga && each.nth === nth);
+      },
+      broken,
+    });
+    this.#outsiders = new Outsiders(this.#plane, broken);
     this.#outbox = plan.outbox === true ? this.#buildOutbox() : undefined;
   }
 
@@ -114,17 +123,24 @@ class World {
       delayMs: () => this.#delayMs,
       // Some worlds have no warm workers: there it shows for which drive each event was written.
       oneEach: workers.happens(0.15),
+      policies: policiesOf(this.#by, started, (id) => this.#indexOf(id)),
+      ...(this.#by.lease.length === 0
+        ? {}
+        : {
+            task: (drive, task, again) =>
+              void this.#tasks.set(taskName(ledgerKey(drive), task), again),
+          }),
       appended: (id, event, by) => {
         this.#broken.push(...strangers(event, by));
         this.#appended(id, event);
       },
       faults: {
         store: ({ index, phase }) => {
-          const strike = this.#struck(this.#by.store.get(`${index} ${phase}`));
+          const strike = this.#struck(this.#by.store.get(momentOf(index, phase)));
           this.#delayMs = strike?.delayMs ?? this.#delayMs;
           return strike?.fault;
         },
-        provider: (index, phase) => this.#struck(this.#by.call.get(`${index} ${phase}`))?.fault,
+        provider: (index, phase) => this.#struck(this.#by.call.get(momentOf(index, phase)))?.fault,
         invocation: (index) => {
           const strike = this.#struck(this.#by.invocation.get(index));
           this.#delayMs = strike?.delayMs ?? this.#delayMs;
@@ -141,9 +157,12 @@ class World {
       providers: {
         ...(outputs === undefined ? {} : { outputs }),
         latencyMs: () => latency(provider),
+        // By what is undone, so that a story keeps its prices when it is shrunk.
+        charge: ({ tenant, sagaId, step }, estimate) =>
+          drawnCharge(chance.apart(`cost ${tenant}/${sagaId}/${step}`), estimate),
         isOut: (tool) => this.#isOut(tool),
-        mishap: (call) => this.#mishap(call),
-        questionMishap: (call) => this.#questionMishap(call),
+        mishap: (call) => mishapOf(this.#by, this.#indexOf(call), call),
+        questionMishap: (call) => questionMishapOf(this.#by, this.#indexOf(call), call),
       },
     });
   }
@@ -170,72 +189,133 @@ class World {
     return this.#by.outages.some((each) => each.of === of && each.fromMs <= at && at < each.toMs);
   }
 
-  #indexOf(call: ProviderCall): number | undefined {
-    return this.#indices.get(ledgerKey(call));
-  }
-
-  #mishap(call: ProviderCall): ReturnType<NonNullable<ProviderOptions['mishap']>> {
-    const saga = this.#indexOf(call);
-    return this.#by.provider.find(
-      (each) =>
-        each.saga === saga &&
-        each.step === call.step &&
-        (each.action === 'forward') === (call.action === 'forward') &&
-        call.nth >= each.nth &&
-        call.nth < each.nth + each.times,
-    )?.mishap;
-  }
-
-  #questionMishap(call: ProviderCall): ReturnType<NonNullable<ProviderOptions['questionMishap']>> {
-    const saga = this.#indexOf(call);
-    return this.#by.question.find(
-      (each) => each.saga === saga && each.step === call.step && call.nth <= each.times,
-    )?.mishap;
+  #indexOf(id: LedgerId): number | undefined {
+    return this.#indices.get(ledgerKey(id));
   }
 
   #appended(id: LedgerId, event: SagaEvent): void {
     const key = ledgerKey(id);
-    if (event.type === 'saga_started') {
-      const index = this.#plan.started.findIndex(
-        (each) => each?.key === event.key && each.tenant === id.tenant,
-      );
-      this.#indices.set(key, index);
-    }
+    if (event.type === 'saga_started') this.#began(id, event);
+    const index = this.#indices.get(key) ?? -1;
     if (event.dueAt === undefined) this.#resting.add(key);
+    if (event.type === 'review_opened') this.#broken.push(...this.#reported(id));
+    if (event.type === 'saga_compensated') this.#compensated(id, index);
+    if (event.type === 'step_claimed') this.#claimed(key, index, event);
     this.#person.noticed(id, event);
     this.#outbox?.appended(id, event.seq);
+  }
+
+  /** Its Task may run once more about when the lease is over. */
+  #claimed(key: string, index: number, event: Extract<SagaEvent, { type: 'step_claimed' }>): void {
+    const lease = leaseOf(this.#by, index, event);
+    if (lease === undefined) return;
+    const action = lease.action === 'forward' ? 'forward' : 'recover';
+    const again = this.#tasks.get(taskName(key, { step: lease.step, action }));
+    if (again === undefined) return;
+    this.#time.world.timer(event.leaseUntil + lease.afterMs - this.#time.now(), again);
+  }
+
+  #began(id: LedgerId, { key, previous }: Extract<SagaEvent, { type: 'saga_started' }>): void {
+    const before =
+      previous === undefined
+        ? undefined
+        : this.#indices.get(ledgerKey({ tenant: id.tenant, sagaId: previous }));
+    const planned = this.#plan.started.findIndex(
+      (each) =>
+        each !== undefined &&
+        each.tenant === id.tenant &&
+        (each.key === key || each.key + OTHER_KEY === key),
+    );
+    const index = before === undefined ? planned : before + RERUN;
+    const known = this.#ids.get(index);
+    if (known !== undefined)
+      this.#broken.push(`4: ${ledgerKey(known)} and ${ledgerKey(id)} began for one start`);
+    this.#indices.set(ledgerKey(id), index);
+    this.#ids.set(index, id);
+  }
+
+  /** Whoever was to run it again does so some time after. */
+  #compensated(id: LedgerId, index: number): void {
+    for (const strike of this.#by.rerun) {
+      if (strike.saga !== index) continue;
+      const { key, afterMs, crash } = strike;
+      this.#during(afterMs, async () => {
+        if (crash !== undefined) {
+          const { phase } = crash;
+          const at = this.#plane.counts.store + crash.call;
+          const dies = { kind: 'store', index: at, phase, fault: 'crash', delayMs: 0 } as const;
+          this.#by.store.set(momentOf(at, phase), dies);
+        }
+        await this.#outsiders.rerun(id, key);
+      });
+    }
+  }
+
+  /** Where the standing report, as a person who is asked reads it, says other than ledger and books. */
+  #reported(id: LedgerId): string[] {
+    const state = this.#plane.state(id);
+    const partners = this.#plane.providers.book.facts(id.tenant, id.sagaId);
+    if (state === undefined) return [];
+    return checkStanding(standingReport(state), this.#plane.records(id), partners);
   }
 
   async play(): Promise<WorldResult> {
     const { started, strikes } = this.#plan;
     for (const [index, each] of started.entries()) if (each !== undefined) this.#start(index, each);
     for (const strike of strikes) this.#plannedStrike(strike);
-    const expected = started.filter((each) => each !== undefined).length;
-    const done = (): boolean =>
-      this.#plane.longest > MAX_EVENTS ||
-      (this.#resting.size === expected && this.#ids.size === expected);
-    const rested = await this.#time.run(done, this.#startedAt + HORIZON_MS);
+    let rested = await this.#settle();
+    for (let left = MOST_DEPLOYS_BACK; rested && left > 0 && this.#deployBack(); left -= 1)
+      rested = await this.#settle();
     const tookMs = this.#time.now() - this.#startedAt;
     await this.#time.run(() => false, this.#time.now() + AFTERGLOW_MS);
     const judged = this.#judge(rested, tookMs);
     return this.#outbox === undefined ? judged : beside(judged, await this.#outbox.settle());
   }
 
+  /** Until every saga has ended, or waits for other code. */
+  #settle(): Promise<boolean> {
+    const done = (): boolean =>
+      this.#plane.longest > MAX_EVENTS ||
+      (this.#open === 0 && this.#resting.size + this.#person.waiting === this.#indices.size);
+    return this.#time.run(done, this.#time.now() + HORIZON_MS);
+  }
+
+  /** What waits for other code is given its own, as the refusals say. @returns whether anything waits */
+  #deployBack(): boolean {
+    const [first] = this.#person.stuck;
+    const state = first === undefined ? undefined : this.#plane.state(first.id);
+    if (state === undefined) return false;
+    const { saga } = this.#plane.deployed.pinned(state);
+    if (saga === undefined) return false;
+    this.#disturbed.push({ from: this.#time.now(), to: this.#time.now() });
+    this.#plane.deploy([saga], { retained: true });
+    this.#person.deployed();
+    return true;
+  }
+
   #start(index: number, { saga, tenant, key, atMs, input }: Started): void {
-    this.#at(atMs, async () => {
-      this.#ids.set(index, await this.#plane.start(saga.name, key, input, tenant));
+    this.#during(atMs, async () => {
+      await this.#plane.start(saga.name, key, input, tenant);
+      this.#answered.add(index);
     });
   }
 
-  #at(atMs: number, act: () => unknown): void {
-    this.#time.world.timer(atMs, () => {
+  /** The world does not end before it is over. */
+  #during(afterMs: number, act: () => Promise<void>): void {
+    this.#open += 1;
+    this.#at(afterMs, () =>
+      act().finally(() => {
+        this.#open -= 1;
+      }),
+    );
+  }
+
+  #at(afterMs: number, act: () => unknown): void {
+    this.#time.world.timer(afterMs, () => {
       const acted = act();
-      if (acted instanceof Promise) acted.catch((error: unknown) => this.#unexpected(error));
+      if (acted instanceof Promise)
+        acted.catch((error: unknown) => this.#broken.push(`unexpected: ${String(error)}`));
     });
-  }
-
-  #unexpected(error: unknown): void {
-    if (!isRefusal(error)) this.#broken.push(`unexpected: ${String(error)}`);
   }
 
   #plannedStrike(strike: Strike): void {
@@ -248,8 +328,11 @@ class World {
         break;
       case 'deploy':
         this.#at(strike.atMs, () => {
+          const sagas = deployedBy(strike, this.#plan.started, this.#options.later);
+          if (sagas.length === 0) return;
           this.#struck(strike);
-          this.#plane.deploy(this.#later(), { retained: strike.retained });
+          this.#plane.deploy(sagas, { retained: strike.retained });
+          this.#person.deployed();
         });
         break;
       case 'outage':
@@ -258,62 +341,35 @@ class World {
           to: strike.toMs + this.#startedAt,
         });
         break;
-      case 'cancel':
-      case 'resume':
-      case 'abort':
-      case 'repeat_start':
-        this.#at(strike.atMs, () => this.#fromOutside(strike.kind, strike.saga));
-        break;
       default:
+        if ('atMs' in strike && 'saga' in strike)
+          this.#at(strike.atMs, () => this.#fromOutside(strike.kind, strike.saga));
     }
   }
 
-  /** Later versions of what this world started. */
-  #later(): AnySaga[] {
-    const names = new Set(this.#plan.started.map((each) => each?.saga.name));
-    return this.#options.later.filter((saga) => names.has(saga.name));
-  }
-
-  async #fromOutside(
-    kind: 'cancel' | 'resume' | 'abort' | 'repeat_start',
-    saga: number,
-  ): Promise<void> {
+  async #fromOutside(kind: Request, saga: number): Promise<void> {
     const id = this.#ids.get(saga);
     const started = this.#plan.started[saga];
-    if (id === undefined || started === undefined) return;
-    switch (kind) {
-      case 'abort':
-        this.#struck(kind);
-        return this.#plane.abort(id);
-      case 'repeat_start':
-        await this.#plane.start(started.saga.name, started.key, started.input, started.tenant);
-        return;
-      case 'cancel':
-        await this.#plane.ask(id.tenant, (parts, principal) =>
-          cancelSaga(parts, principal, id.sagaId, '{"reason":"no longer wanted"}'),
-        );
-        return;
-      case 'resume':
-        await this.#plane.ask(id.tenant, (parts, principal) =>
-          resumeSaga(parts, principal, id.sagaId, '{}'),
-        );
+    if (started === undefined) return;
+    // The same start may come in the same moment, before the first is on record.
+    if (id === undefined && kind !== 'repeat_start') return;
+    if (kind === 'abort') this.#struck(kind);
+    this.#open += 1;
+    try {
+      if (id !== undefined) await this.#outsiders.request(kind, id, started);
+      else await this.#plane.start(started.saga.name, started.key, started.input, started.tenant);
+    } finally {
+      this.#open -= 1;
     }
   }
 
   #judge(rested: boolean, tookMs: number): WorldResult {
     const plane = this.#plane;
     const { book } = plane.providers;
-    const facts = {
-      now: this.#time.now(),
-      registry: plane.registry(),
-      disturbed: this.#disturbed,
-    };
+    const disturbed = this.#disturbed;
+    const facts = { now: this.#time.now(), registry: plane.registry(), disturbed };
     let events = 0;
-    const ledgers: {
-      id: LedgerId;
-      records: ReturnType<SimulatedPlane['records']>;
-      partners: readonly PartnerFacts[];
-    }[] = [];
+    const ledgers: Parameters<typeof checkTenants>[0][number][] = [];
     const outcomes = [...this.#ids].map(([index, id]): Outcome => {
       const records = plane.records(id);
       const partners = book.facts(id.tenant, id.sagaId);
@@ -321,61 +377,21 @@ class World {
       events += records.length;
       const state = plane.state(id);
       const findings = [...check(id, records, partners), ...liveness(id, records, facts)];
-      if (state !== undefined)
-        findings.push(...checkStanding(standingReport(state), records, partners));
+      findings.push(...plane.policies.findings(id, plane.events(id)));
+      findings.push(...this.#reported(id));
       const end = state?.status ?? 'never started';
       if (!this.#resting.has(ledgerKey(id))) findings.push(`12: it never came to its end (${end})`);
       const effects = partners.flatMap((partner) => partner.effects);
       return { index, id, end, findings, events: plane.events(id), effects };
     });
     const findings = [...this.#broken, ...checkTenants(ledgers, book.sagas())];
+    findings.push(...checkReruns(ledgers));
     const lost = this.#plan.started.findIndex(
-      (each, at) => each !== undefined && !this.#ids.has(at),
+      (each, at) => each !== undefined && !this.#answered.has(at),
     );
+    if (!rested && this.#open > 0)
+      findings.push('12: something that was asked for was never answered');
     if (!rested && lost !== -1) findings.push(`12: the start of saga ${lost} was never answered`);
     return { outcomes, findings, broken: all(outcomes, findings), events, tookMs };
   }
-}
-
-function all(outcomes: readonly Outcome[], findings: readonly string[]): string[] {
-  const own = outcomes.flatMap((each) => each.findings.map((one) => `${one} (saga ${each.index})`));
-  return [...own, ...findings];
-}
-
-/** The world, and what the outbox made of it. */
-function beside(judged: WorldResult, projected: Projected): WorldResult {
-  const outcomes = judged.outcomes.map((outcome): Outcome => {
-    const key = ledgerKey(outcome.id);
-    const findings = [...outcome.findings, ...(projected.findings.get(key) ?? [])];
-    return { ...outcome, findings, outbox: projected.told.get(key) ?? [] };
-  });
-  const findings = [...judged.findings, ...projected.strays];
-  const { figures } = projected;
-  return { ...judged, outcomes, findings, broken: all(outcomes, findings), outbox: figures };
-}
-
-function sorted(strikes: readonly Strike[]) {
-  const of = <K extends Strike['kind']>(kind: K): Extract<Strike, { kind: K }>[] =>
-    strikes.filter((each): each is Extract<Strike, { kind: K }> => each.kind === kind);
-  return {
-    store: new Map(of('store').map((each) => [`${each.index} ${each.phase}`, each])),
-    call: new Map(of('call').map((each) => [`${each.index} ${each.phase}`, each])),
-    invocation: new Map(of('invocation').map((each) => [each.index, each])),
-    start: new Map(of('start').map((each) => [each.index, each])),
-    outages: of('outage'),
-    provider: of('provider'),
-    question: of('question'),
-  };
-}
-
-/** Each definition once. */
-function current(sagas: readonly AnySaga[]): AnySaga[] {
-  return [...new Map(sagas.map((saga) => [saga.name, saga])).values()];
-}
-
-/** Mostly quick, now and then slow: so that what was begun first need not end first. */
-function latency(chance: Chance): number {
-  const sort = chance.fraction();
-  if (sort < 0.75) return chance.between(1, 15);
-  return sort < 0.97 ? chance.between(15, 200) : chance.between(200, 2_500);
 }

@@ -201,4 +201,78 @@ export const recoveryMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'ceiling-ignored',
+    why: 'recovery costs more than its ceiling, and nobody is asked',
+    invariant: 13,
+    edits: [
+      {
+        file: 'statemachines/rules/recovery-gate.ts',
+        find: 'return allowed !== undefined && recoveryCostMinor(state) > allowed;',
+        replace: 'return allowed !== undefined && recoveryCostMinor(state) < 0;',
+      },
+    ],
+  },
+  {
+    name: 'overshoot-uncounted',
+    why: 'what an undo cost beyond its estimate is missing from what is left for the others',
+    invariant: 13,
+    edits: [
+      {
+        file: 'statemachines/rules/recovery-gate.ts',
+        find: '(counts ? told : reserved)?.costMinor',
+        replace: 'reserved?.costMinor',
+      },
+    ],
+  },
+  {
+    name: 'untold-cost-is-free',
+    why: 'an undo of which nobody told what it cost counts as one that cost nothing',
+    invariant: 13,
+    edits: [
+      {
+        file: 'statemachines/rules/recovery-gate.ts',
+        find: '(counts ? told : reserved)?.costMinor',
+        replace: 'told?.costMinor',
+      },
+    ],
+  },
+  {
+    name: 'any-plan-approved',
+    why: 'what a person allowed for one plan counts for every later one',
+    invariant: 13,
+    edits: [
+      {
+        file: 'statemachines/rules/recovery-gate.ts',
+        find: 'approval?.planHash === plan.hash ? approval.maxCost.costMinor : 0,',
+        replace: 'approval !== undefined ? approval.maxCost.costMinor : 0,',
+      },
+    ],
+  },
+  {
+    name: 'contain-never-called',
+    why: 'a pivot that can be contained is only marked as contained',
+    invariant: 13,
+    edits: [
+      {
+        file: 'statemachines/rules/recovery-plan.ts',
+        find: `action: 'contain',
+      ...(planned?.recovery?.call === undefined ? { mark: true as const } : {}),`,
+        replace: `action: 'contain',
+      mark: true,`,
+      },
+    ],
+  },
+  {
+    name: 'undo-never-retried',
+    why: 'an undo that surely did nothing is not tried again, and goes to a person',
+    invariant: 3,
+    edits: [
+      {
+        file: 'statemachines/rules/evolve-steps.ts',
+        find: "status: final ? 'failed' : 'retrying',",
+        replace: "status: final || event.action !== 'forward' ? 'failed' : 'retrying',",
+      },
+    ],
+  },
 ];

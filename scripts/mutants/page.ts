@@ -35,7 +35,15 @@ function tableOf(bank: readonly Mutant[], results: ReadonlyMap<Mutant, Result>):
   );
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  const table = [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
+  return [sumOf([...results.values()]), '', ...table].join('\n');
+}
+
+function sumOf(results: readonly Result[]): string {
+  const by = (what: string): number =>
+    results.filter((result) => result.kind === 'found' && result.found.by.startsWith(what)).length;
+  const ways = `${by('matrix')} by a matrix, ${by('seed')} by a world, ${by('probe')} by a probe alone`;
+  return `${results.length} mutants: ${ways}.`;
 }
 
 function plain(cell: string): string {

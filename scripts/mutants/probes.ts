@@ -157,7 +157,7 @@ async function landsNow({ plane, time }: World, id: LedgerId): Promise<void> {
     signal: new AbortController().signal,
   };
   const output = { creditNoteId: 'late-note', amountMinor: 1, currency: 'EUR' };
-  plane.providers.book.part(caller, tool.name, tool.forward).effects.push({
+  plane.providers.book.part(caller, tool).effects.push({
     id: 'late-note',
     at: time.now(),
     step,

@@ -47,6 +47,18 @@ function undoable(name: string, dedupe: Dedupe, forgets: { keyTtlMs?: number } =
   return defineTool({ ...common(name, dedupe), forward, effect: 'reversible', compensate });
 }
 
+/** Its undo has a price. */
+function costly(name: string, dedupe: Dedupe, estimateMinor: number): AnyTool {
+  const compensate = {
+    dedupe,
+    ...CALL,
+    input: answer,
+    from: ({ output }: { readonly output: { readonly ref: string } }) => ({ ref: output.ref }),
+  };
+  const cost = { estimateMinor, currency: 'EUR' };
+  return defineTool({ ...common(name, dedupe), effect: 'reversible_with_cost', cost, compensate });
+}
+
 function pivotal(name: string): AnyTool {
   const contain = { dedupe: 'lookup', ...CALL } as const;
   return defineTool({ ...common(name, 'lookup'), effect: 'irreversible', contain });
@@ -93,6 +105,22 @@ export const loose: AnySaga = defineSagaFromSteps(
   ],
 );
 
+/** Two of its undos together are within the ceiling, unless one costs more than was said; all three are not. */
+export const dear: AnySaga = defineSagaFromSteps(
+  { ...spec('dear'), recovery: { ceiling: { costMinor: 280, currency: 'EUR' } } },
+  [
+    step('cheap', costly('dear-cheap', 'key', 100)),
+    step('better', costly('dear-better', 'lookup', 150)),
+    step('best', costly('dear-best', 'key', 100)),
+    step('last', superseding('dear-last')),
+  ],
+);
+
+/** Nothing that could stand beside its pivot. */
+export const alone: AnySaga = defineSagaFromSteps(spec('alone'), [
+  step('pivot', pivotal('alone-pivot')),
+]);
+
 /** One step, over a tool that is left alone when it is ill. */
 export const guarded: AnySaga = defineSagaFromSteps(spec('guarded'), [
   step(
@@ -105,4 +133,4 @@ export const guarded: AnySaga = defineSagaFromSteps(spec('guarded'), [
   ),
 ]);
 
-export const small: readonly AnySaga[] = [beyond, kept, loose];
+export const small: readonly AnySaga[] = [beyond, kept, loose, dear, alone];

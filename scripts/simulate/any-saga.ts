@@ -7,6 +7,7 @@ import {
   type EffectClass,
   type SagaType,
   type StepDeclaration,
+  skip,
 } from 'counterstep';
 import { Chance } from 'counterstep/testing';
 import * as z from 'zod/mini';
@@ -50,7 +51,11 @@ export function anySaga(number: number): AnySaga {
   const ceiling = chance.happens(0.5) ? { ceiling: { costMinor: 300, currency: 'EUR' } } : {};
   const deadline = chance.happens(0.15) ? { deadlineMs: 300_000 } : {};
   const recovery = { ...ceiling, after: recoverAfter(chance, steps) };
-  const spec = { name: `any-${number}`, version: '1', type, input: value, ...deadline, recovery };
+  const business = chance.apart('business').happens(0.4)
+    ? { businessKey: (given: unknown) => value.parse(given).id }
+    : {};
+  const named = { name: `any-${number}`, version: '1' };
+  const spec = { ...named, type, input: value, ...business, ...deadline, recovery };
   return defineSagaFromSteps(spec, steps);
 }
 
@@ -93,10 +98,12 @@ function anyTool(chance: Chance, name: string, effect: EffectClass): AnyTool {
     reconcile,
     forward,
   };
+  const mayBeSkipped = chance.apart('skip').happens(0.3);
   const compensate = {
     ...undo,
     input: answer,
-    from: ({ output }: { readonly output: { readonly ref: string } }) => ({ ref: output.ref }),
+    from: ({ output }: { readonly output: { readonly ref: string } }) =>
+      mayBeSkipped && /[05]$/.test(output.ref) ? skip('nothing of it is to be undone') : output,
   };
   const cost = { estimateMinor: chance.pick([100, 250]), currency: 'EUR' };
   switch (effect) {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 
 /**
  * What limits a saga, all in one: a checkpoint in the middle, a ceiling that two undos exceed together,
- * budgets of tries and of time, a breaker, an undo that some commits do not need, and a priority.
+ * budgets of tries, of time and of what going forward costs (spent where the first room is too dear), a breaker, an undo that some commits do not need, and a priority.
  */
 const call = {
   dedupe: 'lookup',
@@ -39,6 +39,7 @@ const room = defineTool({
   name: 'book-room',
   effect: 'reversible_with_cost',
   cost: { estimateMinor: 200, currency: 'EUR' },
+  forwardCost: { estimateMinor: 30, currency: 'EUR' },
   compensate: undo,
   breaker: { failures: 3, withinMs: 60_000, openMs: 20_000 },
 });
@@ -48,7 +49,7 @@ export const guarded = defineSaga(
     name: 'guarded',
     version: '1',
     input: value,
-    budget: { attempts: 20 },
+    budget: { attempts: 20, cost: { costMinor: 70, currency: 'EUR' } },
     recovery: { ceiling: { costMinor: 300, currency: 'EUR' }, priority: { desk: 1 } },
   },
   (saga) =>

@@ -1,8 +1,10 @@
 import { allowedMinor, owedMinor, spentOnRecovery } from './recovery-gate.ts';
 import type { SagaState } from './state.ts';
+import { isDone } from './view.ts';
 
 /** What undoing costs, in the minor unit of the saga's one currency. */
 export interface RecoveryCost {
+  /** As providers told; what one told nothing of counts as estimated. */
   readonly spentMinor: number;
   /** Set aside for what is still to be undone. */
   readonly reservedMinor: number;
@@ -30,8 +32,9 @@ export function recoveryCostOf(state: SagaState): RecoveryCost | undefined {
 }
 
 function currencySpent(state: SagaState): string | undefined {
-  for (const step of state.steps.values()) {
-    const cost = step.recovery?.commit?.cost;
+  for (const { recovery } of state.steps.values()) {
+    if (!isDone(recovery)) continue;
+    const cost = recovery?.reserved ?? recovery?.commit?.cost;
     if (cost !== undefined) return cost.currency;
   }
   return undefined;

@@ -1,7 +1,7 @@
 import type { Rejection } from './commands.ts';
 import type { Cost, RecoveryEntry } from './events.ts';
 import type { SagaState, StepState } from './state.ts';
-import { hasEffect, isRecovered, isUnresolved, needsHand, pivotInDoubt } from './view.ts';
+import { hasEffect, isDone, isRecovered, isUnresolved, needsHand, pivotInDoubt } from './view.ts';
 
 /** May this step's recovery be claimed now? Nothing: yes. (Invariants 5 and 13; "the pivot decides".) */
 export function recoveryGate(state: SagaState, step: StepState): Rejection | undefined {
@@ -78,8 +78,15 @@ export function owedMinor(state: SagaState): number {
   }, 0);
 }
 
+/** What is done counts as its provider told, and as estimated where it told nothing in that currency. */
 export function spentOnRecovery(state: SagaState): number {
   let sum = 0;
-  for (const step of state.steps.values()) sum += step.recovery?.commit?.cost?.costMinor ?? 0;
+  for (const { recovery } of state.steps.values()) {
+    if (recovery === undefined || !isDone(recovery)) continue;
+    const { reserved, commit } = recovery;
+    const told = commit?.cost;
+    const counts = reserved === undefined || told?.currency === reserved.currency;
+    sum += (counts ? told : reserved)?.costMinor ?? 0;
+  }
   return sum;
 }

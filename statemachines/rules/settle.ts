@@ -145,8 +145,12 @@ function viewEntry(state: SagaState, plan: SagaPlan, entry: RecoveryEntry, now: 
   const step = state.steps.get(entry.step);
   const planned = plan.steps.find((candidate) => candidate.name === entry.step);
   if (step === undefined || planned === undefined) return [];
-  if (isUnresolved(step.forward))
-    return [unresolved(step, step.forward, planned.forward, now, false)];
+  if (isUnresolved(step.forward)) {
+    const view = unresolved(step, step.forward, planned.forward, now, false);
+    // It is asked about in its turn: what keeps it waiting must come first, a person's work included.
+    const waits = view.kind === 'runnable' && turn(state, entry) !== undefined;
+    return [waits ? { kind: 'blocked', step } : view];
+  }
   if (turn(state, entry) !== undefined) return [{ kind: 'blocked', step }];
   if (needsHand(step, entry)) return [person(step)];
   const recovery = step.recovery;

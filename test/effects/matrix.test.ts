@@ -26,7 +26,8 @@ const trip = defineSaga({ name: 'trip', version: '1', input: id }, (saga) =>
 );
 
 test('a saga with a checkpoint survives every failure of a step behind it', async () => {
-  const { cells } = await failureMatrix(trip, { input: { id: 'A-1' }, only: 'ship' });
+  const { cells, notReached } = await failureMatrix(trip, { input: { id: 'A-1' }, only: 'ship' });
+  expect(notReached).toEqual([]);
   const compensated = cells.filter(({ finally: end }) => end === 'compensated');
   expect(compensated.length).toBeGreaterThan(1);
   for (const { case: name, standing } of compensated) {
@@ -37,4 +38,11 @@ test('a saga with a checkpoint survives every failure of a step behind it', asyn
     end: 'compensated',
     standing: { pay: 'kept', pick: 'reversed' },
   });
+});
+
+test('the step that closes the checkpoint is undone where everything is asked back', async () => {
+  const { cells, notReached } = await failureMatrix(trip, { only: 'undo of pay: ' });
+  expect(notReached).toEqual([]);
+  const silent = cells.find(({ failure }) => failure === 'silent');
+  expect(silent).toMatchObject({ end: 'compensated', standing: { pay: 'reversed' } });
 });

@@ -79,6 +79,23 @@ describe('money', () => {
     expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
   });
 
+  it('that nobody told of counts as estimated, so that an overshoot elsewhere is not paid from it', () => {
+    const steps = [
+      { name: 'z', effect: 'reversible_with_cost', costMinor: 300 },
+      ...COSTLY,
+    ] as const;
+    const rules = planned(steps, ceiling(900));
+    rules.undone('b');
+    expect(rules.does(rules.claim('a', 'compensate'))).toMatchObject({
+      costLimit: { costMinor: 300, currency: 'EUR' },
+    });
+    rules.does(rules.commit('a', 'compensate', cost(301)));
+    expect(rules.refuses(rules.claim('z', 'compensate'))).toEqual({ reason: 'over_ceiling' });
+    expect(standingReport(rules.state)).toMatchObject({
+      recoveryCost: { spentMinor: 601, reservedMinor: 300, limitMinor: 900 },
+    });
+  });
+
   it('that is left goes with each claim, and is never what is set aside for others', () => {
     const rules = planned(COSTLY, ceiling(700));
     expect(rules.does(rules.claim('b', 'compensate'))).toMatchObject({
@@ -110,10 +127,10 @@ describe('money', () => {
       clear: true,
       summary: 'compensated: undone: a, b; undone at a higher cost than planned: a',
       recoveryCost: {
-        spentMinor: 700,
+        spentMinor: 1000,
         reservedMinor: 0,
         limitMinor: 600,
-        overLimitMinor: 100,
+        overLimitMinor: 400,
         currency: 'EUR',
       },
     });
@@ -125,12 +142,15 @@ describe('money', () => {
     expect(report.steps[1]).not.toHaveProperty('overshoot');
   });
 
-  it('paid in another currency than was set aside is all reported', () => {
-    const rules = planned(COSTLY);
+  it('paid in another currency than was set aside is all reported, and counts as estimated', () => {
+    const rules = planned(COSTLY, ceiling(700));
     rules.does(rules.claim('b', 'compensate'));
     const paid = { cost: { costMinor: 10, currency: 'USD' } };
     rules.does(rules.commit('b', 'compensate', paid));
     expect(rules.last).toMatchObject({ overshoot: { costMinor: 10, currency: 'USD' } });
+    expect(rules.does(rules.claim('a', 'compensate'))).toMatchObject({
+      costLimit: { costMinor: 400, currency: 'EUR' },
+    });
   });
 
   it('goes on within an approval that is bound to the plan and to a most', () => {

@@ -407,7 +407,7 @@ describe('the standing report against the books', () => {
     const report = standingReport(state);
     const without = undone.partners.filter(({ name }) => name !== 'reserve-stock (compensate)');
     const findings = checkStanding(report, undone.records, without);
-    expect(findings).toHaveLength(2);
+    expect(findings).toHaveLength(3);
     found(findings, 2);
     const silent = {
       ...report,

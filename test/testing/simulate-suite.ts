@@ -14,7 +14,8 @@ export function describeSeeds(seed: number, seeds: number): void {
         throw new Error(`replay with ${replayOf(error.seed, SIZE)}`, { cause: error });
       },
     );
-    expect(simulated.sagas).toBe(seeds * SIZE.count);
+    // Those that were run again come on top.
+    expect(simulated.sagas).toBeGreaterThan(seeds * SIZE.count);
     // A world in which everything goes well, or nothing does, proves little.
     const share = (end: string): number => (simulated.ends[end] ?? 0) / simulated.sagas;
     expect(share('completed')).toBeGreaterThan(0.3);

@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { order } from '../../examples/order/saga.ts';
 import { refund, refundOf } from '../../examples/refund/saga.ts';
 import { Chance } from '../../testing/chance.ts';
+import { WAYS } from '../../testing/person.ts';
+import { POLICY_MISHAPS } from '../../testing/policies.ts';
 import { shrink } from '../../testing/shrink.ts';
 import { planOf } from '../../testing/simulate.ts';
-import { describeStrike } from '../../testing/strikes.ts';
+import { describeStrike, REQUESTS } from '../../testing/strikes.ts';
+import { CHANGES } from '../../testing/versions.ts';
 
 const OPTIONS = { sagas: [refund, order, refundOf('EXPRESS')], count: 5 };
 
@@ -22,7 +25,7 @@ describe('a seed', () => {
 
   it('draws every kind of strike, over many seeds', () => {
     const kinds = new Set<string>();
-    for (let seed = 1; seed <= 60; seed += 1) {
+    for (let seed = 1; seed <= 120; seed += 1) {
       for (const strike of planOf({ ...OPTIONS, outboxShare: 1 }, seed).strikes) {
         kinds.add(strike.kind);
         expect(describeStrike(strike)).toMatch(/\w{4}/);
@@ -30,24 +33,42 @@ describe('a seed', () => {
     }
     expect([...kinds].sort()).toEqual(
       [
-        'abort',
+        ...REQUESTS,
         'call',
-        'cancel',
         'deploy',
         'invocation',
+        'lease',
         'outage',
         'outbox',
+        'policy',
         'projection_lost',
         'provider',
         'question',
         'rebuild',
-        'repeat_start',
+        'rerun',
         'restart',
-        'resume',
+        'review',
         'start',
         'store',
         'stream',
       ].sort(),
+    );
+  });
+
+  it('draws every way of a person, every change of a version, and starts that meet', () => {
+    const drawn = new Set<string>();
+    for (let seed = 1; seed <= 120; seed += 1) {
+      const { started, strikes } = planOf(OPTIONS, seed);
+      for (const strike of strikes) {
+        if (strike.kind === 'review') drawn.add(strike.way);
+        if (strike.kind === 'deploy') drawn.add(strike.change);
+        if (strike.kind === 'policy') drawn.add(strike.mishap);
+      }
+      const keys = new Set(started.map((each) => each?.key));
+      if (keys.size < started.length) drawn.add('twins');
+    }
+    expect([...drawn].sort()).toEqual(
+      [...WAYS, ...CHANGES, ...POLICY_MISHAPS, 'given', 'back', 'twins'].sort(),
     );
   });
 

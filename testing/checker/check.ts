@@ -1,6 +1,7 @@
 import { attempts } from './attempts.ts';
 import { chain } from './chain.ts';
 import { commits } from './commits.ts';
+import { contained, costs } from './costs.ts';
 import { effects } from './effects.ts';
 import { endings } from './endings.ts';
 import { heads } from './heads.ts';
@@ -40,6 +41,9 @@ export function check(
   recoveryOrder(events, actions, found);
   endings(events, actions, found);
   commits(events, found);
-  if (partners !== undefined) effects(events, actions, partners, found);
+  costs(events, actions, partners, found);
+  if (partners === undefined) return found;
+  effects(events, actions, partners, found);
+  contained(events, partners, found);
   return found;
 }

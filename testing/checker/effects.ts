@@ -57,6 +57,10 @@ function calls(
     }
     if (call.at > number(claim.deadlineAt) + SKEW_MS)
       found.push(`7: ${partner.name} was called (${call.operation}) after the claim's deadline`);
+    const told = canonical(call.costLimit ?? null);
+    const limits = claims.filter((each) => each.key === call.key).map((each) => each.costLimit);
+    if (call.costLimit !== undefined && !limits.some((each) => canonical(each ?? null) === told))
+      found.push(`13: ${partner.name} was told of the limit ${told}, which no claim names`);
     if (call.args === undefined) continue;
     const kept = undoOf(actions.get(`${String(claim.step)}/forward`)?.committed);
     const undoes = claim.action === 'compensate' || claim.action === 'supersede';
@@ -90,7 +94,8 @@ function actionEffects(
   const { effect } = stepsOf(events).find((step) => step.name === action.step) ?? {};
   if (effect === 'read_only') return;
   recorded(action, made, found);
-  const kept = keptSteps(events, last).has(action.step);
+  const end = events.find((event) => event.state === 'compensated') ?? last;
+  const kept = keptSteps(events, end).has(action.step);
   for (const each of made) {
     const undone = all.some((other) => other.reverses === each.id);
     const settled =

@@ -30,6 +30,14 @@ export interface CallFact {
   readonly told?: 'committed' | 'absent' | 'pending' | 'unknown';
   /** The arguments as they came, where JSON holds them unchanged. */
   readonly args?: unknown;
+  /** What it was told that the call may cost at most: `null` where it was told nothing, absent where it keeps no note. */
+  readonly costLimit?: CostFact | null;
+}
+
+/** An amount in the minor unit of its currency. */
+export interface CostFact {
+  readonly costMinor: number;
+  readonly currency: string;
 }
 
 /** One effect as it stands in the partner's books. */
@@ -40,6 +48,10 @@ export interface EffectFact {
   readonly key: string;
   /** Id of the effect that this one undoes. */
   readonly reverses?: string;
+  /** Ids by which the partner knows it, as it told them. Absent: it keeps no note. */
+  readonly ids?: Readonly<Record<string, string>>;
+  /** What it took for it, as it told whoever called: `null` where it took nothing, absent where it keeps no note. */
+  readonly cost?: CostFact | null;
   /** Made by a person at the partner, beside the engine. */
   readonly byHand?: true;
 }
@@ -51,6 +63,8 @@ export interface PartnerFacts {
   readonly dedupe: 'key' | 'lookup' | 'none';
   /** How long it remembers a key (milliseconds). Absent: for good. */
   readonly keyTtlMs?: number;
+  /** The call that its contract declares to undo or contain what it does. Absent: there is none, or it does not say. */
+  readonly recovery?: { readonly estimate?: CostFact };
   readonly calls: readonly CallFact[];
   readonly effects: readonly EffectFact[];
 }

@@ -1,16 +1,26 @@
 import { type Actions, type Event, isRecovered, nonceOf, number, stepsOf } from './records.ts';
 
-/** Invariant 13: recoveries follow the plan in the ledger, and there is none without a terminal fact. */
-export function recoveryOrder(events: readonly Event[], actions: Actions, found: string[]): void {
-  let plan: readonly {
+/** What a plan says, as its event holds it. */
+export interface PlanFact {
+  readonly hash: string;
+  readonly checkpoint?: string;
+  readonly currency?: string;
+  readonly estimateMinor?: number;
+  readonly entries: readonly {
     readonly step: string;
     readonly action: string;
     readonly after: readonly string[];
     readonly mark?: true;
-  }[] = [];
+    readonly estimate?: { readonly costMinor: number; readonly currency: string };
+  }[];
+}
+
+/** Invariant 13: recoveries follow the plan in the ledger, and there is none without a terminal fact. */
+export function recoveryOrder(events: readonly Event[], actions: Actions, found: string[]): void {
+  let plan: PlanFact['entries'] = [];
   for (const event of events) {
     if (event.type === 'recovery_planned') {
-      plan = (event.plan as { readonly entries: typeof plan }).entries;
+      plan = (event.plan as PlanFact).entries;
       if (!events.some((each) => each.seq < event.seq && isTerminal(each)))
         found.push(`13: recovery is planned at ${event.seq} without a terminal fact`);
     }
@@ -46,7 +56,7 @@ function minorOf(cost: unknown): number {
 }
 
 /** What lets recovery begin. A hold, a lost answer or a caught error is none. */
-function isTerminal(event: Event): boolean {
+export function isTerminal(event: Event): boolean {
   switch (event.type) {
     case 'step_failed':
       if (event.action !== 'forward') return false;

@@ -1,4 +1,11 @@
-import { type CallFact, type Event, type PartnerFacts, SKEW_MS } from './records.ts';
+import {
+  type CallFact,
+  type Event,
+  nonceOf,
+  number,
+  type PartnerFacts,
+  SKEW_MS,
+} from './records.ts';
 
 /** Invariant 4 where the partner cannot help: a second call only after a clear "nothing was done". */
 export function repeats(partner: PartnerFacts, events: readonly Event[], found: string[]): void {
@@ -12,12 +19,18 @@ export function repeats(partner: PartnerFacts, events: readonly Event[], found: 
           event.type === 'review_decided' &&
           event.at <= call.at + SKEW_MS,
       );
-      if (!person) repeat(partner, earlier, call, found);
+      if (!person) repeat(partner, earlier, call, events, found);
     }
   }
 }
 
-function repeat(partner: PartnerFacts, earlier: CallFact, call: CallFact, found: string[]): void {
+function repeat(
+  partner: PartnerFacts,
+  earlier: CallFact,
+  call: CallFact,
+  events: readonly Event[],
+  found: string[],
+): void {
   const told = partner.calls
     .filter(
       (other) =>
@@ -36,7 +49,7 @@ function repeat(partner: PartnerFacts, earlier: CallFact, call: CallFact, found:
       );
       return;
     case 'key':
-      if (earlier.key !== call.key && !absent)
+      if (earlier.key !== call.key && !absent && !refusedSince(earlier, call, events))
         found.push(`4: ${partner.name} was called again under another key (${call.operation})`);
       if (earlier.key === call.key && call.at - earlier.at > (partner.keyTtlMs ?? Infinity))
         found.push(
@@ -53,4 +66,28 @@ function repeat(partner: PartnerFacts, earlier: CallFact, call: CallFact, found:
           `4: ${partner.name} was called again although it knew the call (${call.operation})`,
         );
   }
+}
+
+/**
+ * Who honours keys gives a known one its first answer again: so a refusal of a call that was made once
+ * the earlier one could no longer land says that the earlier one did nothing.
+ */
+function refusedSince(earlier: CallFact, call: CallFact, events: readonly Event[]): boolean {
+  const claims = events.filter(
+    (event) => event.type === 'step_claimed' && event.key === earlier.key,
+  );
+  const failed = events.filter((event) => event.type === 'step_failed');
+  const known = failed.map(nonceOf);
+  const open = claims.filter(
+    (claim) => claim.at <= earlier.at + SKEW_MS && !known.includes(nonceOf(claim)),
+  );
+  if (open.length === 0) return false;
+  const settledAt = Math.max(...open.map((claim) => number(claim.settleUntil))) + SKEW_MS;
+  const late = claims.filter((claim) => claim.at >= settledAt).map(nonceOf);
+  return failed.some(
+    (event) =>
+      (event.failure === 'terminal_compensate' || event.failure === 'terminal_hold') &&
+      event.at <= call.at + SKEW_MS &&
+      late.includes(nonceOf(event)),
+  );
 }
