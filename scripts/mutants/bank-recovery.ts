@@ -275,4 +275,33 @@ export const recoveryMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'recovery-cancelled',
+    why: 'a cancel is written down although recovery is under way',
+    invariant: 13,
+    edits: [
+      {
+        file: 'statemachines/rules/outside.ts',
+        find: `  if (state.halt !== undefined) {
+    return conflict('recovery is under way already, and recovery is never cancelled');
+  }
+`,
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'final-cancelled',
+    why: 'a cancel is written down although the saga is over',
+    invariant: 3,
+    edits: [
+      {
+        file: 'statemachines/rules/outside.ts',
+        find: `  if (isFinal(state))
+    return conflict(\`the saga is \${state.status}; what is final is not cancelled\`);
+`,
+        replace: '',
+      },
+    ],
+  },
 ];
