@@ -3,7 +3,8 @@ import * as z from 'zod/mini';
 
 /**
  * What limits a saga, all in one: a checkpoint in the middle, a ceiling that two undos exceed together,
- * budgets of tries, of time and of what going forward costs (spent where the first room is too dear), a breaker, an undo that some commits do not need, and a priority.
+ * budgets of tries, of time and of what going forward costs (spent where the first room is too dear), a
+ * breaker, an undo that some commits do not need, and a priority.
  */
 const call = {
   dedupe: 'lookup',
