@@ -136,12 +136,18 @@ export class Person {
       if (state === undefined || isFinal(state) || state.review?.id !== review) return;
       const own = tries === 0 ? this.#own(way, id, state, state.review) : undefined;
       const request = own ?? this.#decide(id, state, state.review);
-      if (request === 'stuck') return this.#isStuck(id, state, state.review);
-      if (request === 'later') {
+      // While a drive is on its way, it may come to another end than the one before.
+      const moves = request === 'stuck' && state.drive !== 'parked';
+      if (request === 'stuck' && !moves) return this.#isStuck(id, state, state.review);
+      if (request === 'stuck' || request === 'later') {
         await time.world.sleep(THINKS_AGAIN_MS);
         continue;
       }
       const refusal = await this.#say(id, review, request, who);
+      if (refusal === 'later') {
+        await time.world.sleep(THINKS_AGAIN_MS);
+        continue;
+      }
       if (refusal === undefined) {
         if (own !== undefined && way === 'approve_too_little')
           this.#options.broken?.(`13: less than review ${review} asks for was approved`);
@@ -152,21 +158,25 @@ export class Person {
     }
   }
 
-  /** @returns why it was refused */
+  /** @returns why it was refused, or `later` where it was never heard and is no longer true */
   async #say(
     id: LedgerId,
     review: string,
     request: DecisionRequest,
     who: string,
-  ): Promise<Problem | undefined> {
+  ): Promise<Problem | 'later' | undefined> {
     const asksForLatest = request.machine === 'latest';
     const before = asksForLatest ? fitOf(this.#plane, id) : undefined;
     const deploys = this.#deploys;
     let refusal: Problem | undefined;
     try {
-      await this.#plane.ask(id.tenant, (parts, principal) =>
-        decideOn(parts, { ...principal, id: who }, review, JSON.stringify(request)),
-      );
+      const said = await this.#plane.ask(id.tenant, async (parts, principal) => {
+        // Whoever asks again looks again: what was absent a minute ago may be there now.
+        const now = this.#lookedAgain(id, request);
+        if (now === 'later') return now;
+        return decideOn(parts, { ...principal, id: who }, review, JSON.stringify(now));
+      });
+      if (said === 'later') return said;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       refusal = error;
@@ -185,7 +195,7 @@ export class Person {
   #isStuck(id: LedgerId, state: SagaState, review: Review): void {
     const { runs } = this.#plane.deployed.pinned(state);
     const drifted = review.reason === 'code_drift' && review.explanation.includes('is pinned to');
-    if (fitOf(this.#plane, id).fits || runs === drifted || state.drive !== 'parked')
+    if (fitOf(this.#plane, id).fits || runs === drifted)
       this.#options.broken?.(
         `12: ${id.sagaId} waits for other code (${review.reason}), and the present one could go on with it`,
       );
@@ -276,6 +286,14 @@ export class Person {
       }
     }
     return undefined;
+  }
+
+  #lookedAgain(id: LedgerId, request: DecisionRequest): DecisionRequest | 'later' {
+    if (request.decision !== 'answer' || request.step === undefined) return request;
+    const step = this.#plane.state(id)?.steps.get(request.step);
+    const action = [step?.forward, step?.recovery].find((each) => each?.action === request.action);
+    if (action === undefined || !isUnresolved(action)) return request;
+    return this.#truth(id, request.step, action);
   }
 
   #isPending(action: ActionState | undefined): boolean {

@@ -40,6 +40,8 @@ const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
 /** A drive's start that takes longer than this is not waited for. */
 const START_PATIENCE_MS = 2_000;
+/** What a pass of the sweep may take until it comes to a saga, and to its ledger. */
+const SPARE_MS = 5_000;
 
 /**
  * The one writer of ledgers: read, decide, append at `seq + 1`; where that place is taken, read on and
@@ -165,8 +167,9 @@ export class SagaLedger {
     const wakes = head?.state.drive === 'parked' && event.drive === 'running';
     if (!wakes || event.dueAt === undefined) return registeredAt;
     if (registeredAt !== undefined && clock.now() < registeredAt - SKEW_MS) return registeredAt;
-    // The drive may park for sooner than its present due time, a lease's end: it is looked at by then.
-    const dueAt = Math.min(event.dueAt, clock.now() + DRIVE_CHECK_MS);
+    // The drive may park for sooner than its present due time, a lease's end: it is looked at by then. A
+    // pass that comes just before takes a minute to come again, and time to get there: hence the spare.
+    const dueAt = Math.min(event.dueAt, clock.now() + DRIVE_CHECK_MS - SPARE_MS);
     await stores.registry.add({ ...id, dueAt });
     return dueAt;
   }

@@ -31,6 +31,9 @@ export async function decideOn(
   review: string,
   raw: RawBody,
 ): Promise<SagaView> {
+  const { clock } = parts.host;
+  // What a person saw is no newer than this, however long the ledger takes to be read.
+  const askedAt = clock.now();
   demand(principal, 'reviewer');
   const request = readRequest(decisionRequest, raw, 'decision-invalid');
   checkMembers(request);
@@ -41,10 +44,9 @@ export async function decideOn(
   }
   const named = request.machine === 'latest' ? latestMachine(parts, state) : {};
   const decision: ReviewDecision = { ...plain(request), ...named };
-  const { clock } = parts.host;
 
   // Asked first without writing: payloads are kept only for a decision that may stand.
-  const context = { now: clock.now(), actor: principal.id };
+  const context = { now: askedAt, actor: principal.id };
   const probe = decideReview(state, { kind: 'decide', review, decision }, context);
   if (probe.kind === 'rejected') {
     const events = await eventsOf(parts, id);

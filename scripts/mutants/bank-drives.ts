@@ -33,9 +33,9 @@ export const driveMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/runtime/saga-ledger.ts',
-        find: `clock.now() + DRIVE_CHECK_MS);
+        find: `clock.now() + DRIVE_CHECK_MS - SPARE_MS);
     await stores.registry.add({ ...id, dueAt });`,
-        replace: 'clock.now() + DRIVE_CHECK_MS);',
+        replace: 'clock.now() + DRIVE_CHECK_MS - SPARE_MS);',
       },
     ],
   },

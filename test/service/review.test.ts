@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SagaView } from '../../lambdas/service/wire.ts';
 import { openRecord } from '../../statemachines/ledger/chain.ts';
 import { everyone, Live } from './live.ts';
@@ -131,7 +131,16 @@ describe('a call that nobody can say anything about', () => {
       type: 'conflict',
       detail: expect.stringContaining('may still take effect'),
     });
-    await live.after(early.until);
+    // It counts for the moment it was given, however long the ledger takes to be read.
+    const { ledger } = live.stores;
+    const read = ledger.read.bind(ledger);
+    vi.spyOn(ledger, 'read').mockImplementationOnce(async (...given) => {
+      await live.after(early.until);
+      return read(...given);
+    });
+    const slow = await problemIn(live.service.decide(everyone, review, absent));
+    expect(slow).toMatchObject({ type: 'conflict', until: early.until });
+    expect(Date.now()).toBeGreaterThanOrEqual(early.until ?? Infinity);
     await live.service.decide(everyone, review, absent);
     await live.until(everyone, saga.id, 'completed');
     const claims =

@@ -65,6 +65,24 @@ describe('an entry of the registry', () => {
     expect(await world.sweep.run()).toMatchObject({ seen: 1, granted: 1 });
   });
 
+  test('of a saga that is woken comes due before its drive does: a pass that just missed it comes again in time', async () => {
+    const world = new SweepWorld();
+    const id = world.id('s');
+    await world.start(id);
+    await world.pass(DRIVE_CHECK_MS - 500);
+    await world.assess(id);
+    await world.pass(2_000);
+    await world.does(id, { kind: 'grant', reason: 'due' });
+    const woken = world.time.now();
+    expect(await world.state(id)).toMatchObject({
+      drive: 'running',
+      dueAt: woken + DRIVE_CHECK_MS,
+    });
+    expect((await world.entries()).map(({ dueAt }) => dueAt - woken)).toContain(
+      DRIVE_CHECK_MS - 5_000,
+    );
+  });
+
   test('of a saga that is over is removed', async () => {
     const world = new SweepWorld();
     const id = world.id('s');

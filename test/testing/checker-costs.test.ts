@@ -184,6 +184,18 @@ describe('what can be contained', () => {
     );
     expect(found.join('\n')).toMatch(/10: incident at \d+, and pivot was never contained/);
   });
+
+  it('has nothing to say of a saga that did all it should, and heard of an effect too late', async () => {
+    const completed = await played(alone, () => undefined);
+    const ended = (reason: string): string[] =>
+      withEvent(
+        completed,
+        ({ type }) => type === 'saga_completed',
+        () => ({ type: 'incident_opened', state: 'incident', reason }),
+      );
+    expect(ended('late_evidence').join('\n')).not.toContain('never contained');
+    expect(ended('pivot_committed').join('\n')).toContain('pivot was never contained');
+  });
 });
 
 function withoutEstimate(entry: object): object {

@@ -173,7 +173,10 @@ function textOf(cost: unknown): string {
   return cost === undefined || cost === null ? 'nothing' : canonical(cost);
 }
 
-/** What a contract can contain is contained by the time a saga is called an incident. Invariant 10. */
+/**
+ * What a contract can contain is contained by the time a saga that failed is called an incident. One that
+ * went its way, and is an incident for an effect heard of late, has nothing to contain. Invariant 10.
+ */
 export function contained(
   events: readonly Event[],
   partners: readonly PartnerFacts[],
@@ -182,6 +185,8 @@ export function contained(
   const end = events.find((event) => event.type === 'incident_opened');
   const [first] = events;
   if (first === undefined || end === undefined || end.reason === 'damaged') return;
+  const planned = events.some(({ type, seq }) => type === 'recovery_planned' && seq < end.seq);
+  if (!planned && end.reason === 'late_evidence') return;
   const facts = new SagaFacts(first);
   for (const event of events.slice(1)) if (event.seq <= end.seq) facts.apply(event);
   for (const step of facts.steps.values()) {
