@@ -3,7 +3,6 @@ import {
   type Delete,
   DeleteItemCommand,
   type DynamoDBClient,
-  GetItemCommand,
   type Put,
   PutItemCommand,
   TransactionCanceledException,
@@ -42,8 +41,9 @@ const CONDITION = 'ConditionalCheckFailed';
 const CONFLICT = 'TransactionConflict';
 
 /**
- * For servers without transactions: the same conditions, one item after the other. Until the sum has changed
- * too, the saga's item is marked as half done: another call must not take it for a saga that was charged.
+ * For servers without transactions: the same conditions, one item after the other. Within one store each pair
+ * waits for the one before, so that none takes a charge that is half done for one that stands; two processes
+ * on such a server may.
  */
 export function oneByOne(client: DynamoDBClient): (items: TwoItems) => Promise<FailedWrite> {
   const holds = async (write: () => Promise<unknown>): Promise<boolean> => {
@@ -55,30 +55,26 @@ export function oneByOne(client: DynamoDBClient): (items: TwoItems) => Promise<F
       throw error;
     }
   };
-  const add = async (put: Put, sum: Update): Promise<FailedWrite> => {
-    const { TableName, Item } = put;
-    const { pk, sk } = Item ?? {};
-    if (pk === undefined || sk === undefined) throw new TypeError('an item without its key');
-    const own = { TableName, Key: { pk, sk } };
-    const marked = { ...put, Item: { ...Item, [HALF_DONE]: { BOOL: true } } };
-    if (!(await holds(() => client.send(new PutItemCommand(marked))))) {
-      const there = await client.send(new GetItemCommand({ ...own, ConsistentRead: true }));
-      // Gone again, or not yet whole: whoever is at it will soon have come to an end.
-      return there.Item === undefined || HALF_DONE in there.Item ? 'busy' : 'saga';
+  const both = async ({ saga, sum }: TwoItems): Promise<FailedWrite> => {
+    const own = await holds(() =>
+      'Put' in saga
+        ? client.send(new PutItemCommand(saga.Put))
+        : client.send(new DeleteItemCommand(saga.Delete)),
+    );
+    if (!own) return 'saga';
+    if (await holds(() => client.send(new UpdateItemCommand(sum)))) return undefined;
+    if ('Put' in saga) {
+      const { pk, sk } = saga.Put.Item ?? {};
+      if (pk === undefined || sk === undefined) throw new TypeError('an item without its key');
+      const { TableName } = saga.Put;
+      await client.send(new DeleteItemCommand({ TableName, Key: { pk, sk } }));
     }
-    if (!(await holds(() => client.send(new UpdateItemCommand(sum))))) {
-      await client.send(new DeleteItemCommand(own));
-      return 'sum';
-    }
-    const whole = { ...own, UpdateExpression: `REMOVE ${HALF_DONE}` };
-    await client.send(new UpdateItemCommand(whole));
-    return undefined;
+    return 'sum';
   };
-  return async ({ saga, sum }) => {
-    if ('Put' in saga) return add(saga.Put, sum);
-    if (!(await holds(() => client.send(new DeleteItemCommand(saga.Delete))))) return 'saga';
-    return (await holds(() => client.send(new UpdateItemCommand(sum)))) ? undefined : 'sum';
+  let before: Promise<unknown> = Promise.resolve();
+  return (items) => {
+    const written = before.then(() => both(items));
+    before = written.catch(() => undefined);
+    return written;
   };
 }
-
-const HALF_DONE = 'halfDone';
