@@ -293,7 +293,9 @@ export class Person {
     const step = this.#plane.state(id)?.steps.get(request.step);
     const action = [step?.forward, step?.recovery].find((each) => each?.action === request.action);
     if (action === undefined || !isUnresolved(action)) return request;
-    return this.#truth(id, request.step, action);
+    const now = this.#truth(id, request.step, action);
+    const { machine } = request;
+    return now === 'later' || machine === undefined ? now : { ...now, machine };
   }
 
   #isPending(action: ActionState | undefined): boolean {

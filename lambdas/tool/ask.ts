@@ -35,8 +35,11 @@ export async function ask(
   const answer = await askProvider({ ...job, args }, current.externalIds, named);
   const options = { actor: 'drive', deadlineAt: job.invocation.endsAt };
   if (answer.kind === 'committed') {
-    const commit = await commitOf({ ...job, args, claimed: named }, answer.value, 'reconcile');
-    await job.ledger.write(job.request, commit, options);
+    await job.ledger.write(
+      job.request,
+      await foundOf({ ...job, args, claimed: named }, answer.value),
+      options,
+    );
     return;
   }
   await job.ledger.write(
@@ -56,6 +59,16 @@ export async function ask(
     },
     options,
   );
+}
+
+/** The commit of which a question heard. */
+export async function foundOf(
+  job: Parameters<typeof commitOf>[0],
+  value: unknown,
+): Promise<Awaited<ReturnType<typeof commitOf>>> {
+  // Found no later than now: by a lookup, of whichever attempt.
+  const found = job.call.dedupe === 'lookup' ? { foundAt: job.host.clock.now() } : {};
+  return { ...(await commitOf(job, value, 'reconcile')), ...found };
 }
 
 /** One question with a deadline of its own. A question that fails proves nothing: `unknown`. */

@@ -6,7 +6,7 @@ import type { SagaState } from '../../statemachines/rules/state.ts';
 import { actionOf } from '../../statemachines/rules/view.ts';
 import type { Log } from '../ports/log.ts';
 import { answerKind } from './answers.ts';
-import { askProvider } from './ask.ts';
+import { askProvider, foundOf } from './ask.ts';
 import { heardOf } from './breaker.ts';
 import { runUntil } from './deadline.ts';
 import { type Classified, classify } from './failures.ts';
@@ -133,7 +133,7 @@ async function inDoubt(job: Job, failure: Classified): Promise<'done' | 'again'>
   }
   const answer = await askProvider(job, {}, job.claimed);
   if (answer.kind === 'committed') {
-    await write(job, await commitOf(job, answer.value, 'reconcile'));
+    await write(job, await foundOf(job, answer.value));
     return 'done';
   }
   await write(job, {

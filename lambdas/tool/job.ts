@@ -56,7 +56,7 @@ export async function commitOf(
   job: Omit<Job, 'claimed'> & { readonly claimed: Pick<StepClaimed, 'attempt' | 'attemptNonce'> },
   value: unknown,
   via: 'call' | 'reconcile',
-): Promise<Outcome> {
+): Promise<Extract<Outcome, { kind: 'commit' }>> {
   const { host, request, tool } = job;
   const details =
     answerKind(value) === 'committed'

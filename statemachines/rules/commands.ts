@@ -48,7 +48,11 @@ export interface AttemptName {
 }
 
 export type Outcome =
-  | ({ readonly kind: 'commit' } & AttemptName &
+  | ({
+      readonly kind: 'commit';
+      /** When a lookup by the correlation id, which all attempts share, found it. Default: no lookup did. */
+      readonly foundAt?: number;
+    } & AttemptName &
       Omit<StepCommitted, 'type' | 'effect' | 'overshoot' | keyof AttemptName>)
   | ({
       readonly kind: 'fail';

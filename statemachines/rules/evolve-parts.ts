@@ -76,9 +76,19 @@ export function reopened(action: ActionState): ActionState {
   return {
     ...next,
     status: 'retrying',
-    round: action.round + 1,
-    roundSince: undefined,
+    ...nextRound(action),
     retryAt: undefined,
+  };
+}
+
+/** From now on calls are made under another key. */
+export function nextRound(
+  action: ActionState,
+): Pick<ActionState, 'round' | 'roundStarts' | 'roundSince'> {
+  return {
+    round: action.round + 1,
+    roundStarts: [...action.roundStarts, action.attempts + 1],
+    roundSince: undefined,
   };
 }
 

@@ -8,7 +8,7 @@ import type {
   StepInDoubt,
   StepReconciled,
 } from './events.ts';
-import { type Head, halt, reopened, withAction, withStep } from './evolve-parts.ts';
+import { type Head, halt, nextRound, reopened, withAction, withStep } from './evolve-parts.ts';
 import { SKEW_MS } from './protocol.ts';
 import type { ActionState, SagaState } from './state.ts';
 import { isDone, isUnresolved, stepsInOrder } from './view.ts';
@@ -90,6 +90,7 @@ export function committed(state: SagaState, event: StepCommitted, head: Head): S
       at: head.at,
       via: event.via,
       by: head.actor,
+      attempt: event.attempt,
       attemptNonce: event.attemptNonce,
       result: event.result,
       undo: event.undo,
@@ -211,8 +212,7 @@ export function reconciled(state: SagaState, event: StepReconciled, at: number):
       return {
         ...current,
         status: 'retrying',
-        round: current.round + 1,
-        roundSince: undefined,
+        ...nextRound(current),
         suspectUntil: undefined,
         retryAt: undefined,
         askAt: undefined,

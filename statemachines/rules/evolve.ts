@@ -99,6 +99,7 @@ function adoptedStep(step: StepState, adopted: AdoptedStep, head: SagaEvent): St
     at: head.at,
     via: 'adopted',
     by: head.actor,
+    attempt: 0,
     attemptNonce: '',
     result,
     undo: null,

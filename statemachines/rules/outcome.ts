@@ -1,9 +1,10 @@
 import { reject } from './claim.ts';
-import type { Context, Outcome, Verdict } from './commands.ts';
+import type { AttemptName, Context, Outcome, Verdict } from './commands.ts';
 import { dedupeNow, nextAskAt, settledAt } from './doubt.ts';
 import type { Cost, ExternalIds } from './events.ts';
+import { SKEW_MS } from './protocol.ts';
 import { append } from './stamp.ts';
-import type { ActionState, SagaState, StepState } from './state.ts';
+import type { ActionState, Attempt, SagaState, StepState } from './state.ts';
 import { freshAction } from './state.ts';
 import { actionOf, isDone, isFinal, isUnresolved } from './view.ts';
 
@@ -43,7 +44,7 @@ function commit(
   action: ActionState,
   context: Context,
 ): Verdict {
-  const { kind: _kind, ...body } = command;
+  const { kind: _kind, foundAt: _foundAt, ...body } = command;
   if (isDone(action)) {
     if (isSameEffect(command, action)) return { kind: 'already' };
     return lateEvidence(state, command, step, context);
@@ -57,6 +58,7 @@ function commit(
     {
       type: 'step_committed',
       ...body,
+      ...makerOf(command, action),
       effect,
       ...(overshoot === undefined ? {} : { overshoot }),
     },
@@ -110,16 +112,44 @@ function overshootOf(action: ActionState, command: Commit): Cost | undefined {
 
 /**
  * Late evidence of an effect already recorded changes nothing: the same attempt, the same external id,
- * or another attempt of the same round at a provider that honours our key.
+ * another attempt of the same round at a provider that honours our key, or what a lookup found that may
+ * have been the recorded one.
  */
 function isSameEffect(command: Commit, action: ActionState): boolean {
-  if (action.commit?.attemptNonce === command.attemptNonce) return true;
+  const { commit, attempt } = action;
+  if (commit?.attemptNonce === command.attemptNonce) return true;
   if (isSameIds(action.externalIds, command.externalIds)) return true;
-  const told =
-    Object.keys(command.externalIds).length > 0 && Object.keys(action.externalIds).length > 0;
-  if (told) return false;
+  if (isToldOf(command.externalIds) && isToldOf(action.externalIds)) return false;
+  if (command.foundAt !== undefined)
+    return commit?.attemptNonce !== attempt?.nonce || isFoundAfter(command, attempt);
   // Without ids to compare, only another round's call can have been another effect.
-  return action.round === 1;
+  return roundOf(action, command.attempt) === roundOf(action, commit?.attempt ?? 0);
+}
+
+function roundOf({ roundStarts }: ActionState, attempt: number): number {
+  return roundStarts.filter((first) => first <= attempt).length;
+}
+
+/**
+ * The attempt to which a commit belongs. All attempts share the correlation id: where a question about an
+ * earlier one, answered "absent" by now, is answered once more while the next is under way, what it found
+ * is that one's, unless an id tells them apart.
+ */
+function makerOf(command: Commit, action: ActionState): Partial<AttemptName> {
+  const { attempt } = action;
+  if (command.foundAt === undefined || attempt === undefined) return {};
+  if (isToldOf(command.externalIds) || attempt.void === true) return {};
+  if (!isUnresolved(action) || !isFoundAfter(command, attempt)) return {};
+  return { attempt: attempt.number, attemptNonce: attempt.nonce };
+}
+
+/** What was there before an attempt was claimed is no effect of that attempt. */
+function isFoundAfter({ foundAt }: Commit, attempt: Attempt | undefined): boolean {
+  return foundAt !== undefined && foundAt > (attempt?.claimedAt ?? 0) - SKEW_MS;
+}
+
+function isToldOf(ids: ExternalIds): boolean {
+  return Object.keys(ids).length > 0;
 }
 
 /** An id in common, and none that contradicts: two charges of one order share the order's id only. */

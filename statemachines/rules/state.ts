@@ -131,6 +131,8 @@ export interface ActionState {
   /** Claims within the present budget. */
   readonly spent: number;
   readonly round: number;
+  /** The number of the first attempt of each round. */
+  readonly roundStarts: readonly number[];
   readonly attempt: Attempt | undefined;
   /** First claim of the present round: from then on the provider's memory of our key runs. */
   readonly roundSince: number | undefined;
@@ -175,6 +177,7 @@ export interface Commit {
   readonly at: number;
   readonly via: StepCommitted['via'] | 'adopted';
   readonly by: string;
+  readonly attempt: number;
   readonly attemptNonce: string;
   readonly result: Stored | null;
   readonly undo: StepCommitted['undo'];
@@ -199,6 +202,7 @@ export function freshAction<A extends Action>(action: A): ActionState & { readon
     attempts: 0,
     spent: 0,
     round: 1,
+    roundStarts: [1],
     attempt: undefined,
     roundSince: undefined,
     suspectUntil: undefined,

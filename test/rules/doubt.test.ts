@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Command } from '../../statemachines/rules/commands.ts';
 import { MAX_ASK_INTERVAL_MS, SKEW_MS } from '../../statemachines/rules/protocol.ts';
 import {
   BACKOFF_MS,
@@ -265,6 +266,71 @@ describe('outcomes', () => {
   });
 });
 
+/** A first attempt that nobody found, and a second one under way. */
+function inNextRound(spec: Parameters<typeof one>[0] = { dedupe: 'lookup' }) {
+  const rules = one(spec).lost('a');
+  const first = rules.commit('a', 'forward', { externalIds: {} });
+  rules.wait(WINDOW_MS);
+  rules.does(rules.told('a', 'absent'));
+  rules.does(rules.claim('a'));
+  return { rules, first };
+}
+
+describe('what a lookup found when it was asked about the attempt before', () => {
+  const found = (first: Command, foundAt: number, externalIds = {}) =>
+    ({ ...first, via: 'reconcile', foundAt, externalIds }) as Command;
+
+  it('is the effect on record', () => {
+    const { rules, first } = inNextRound();
+    rules.does(rules.commit('a'));
+    expect(rules.asks(found(first, rules.now)).kind).toBe('already');
+  });
+
+  it('is another effect where it was there before the present attempt was claimed', () => {
+    const { rules, first } = inNextRound();
+    const claimedAt = rules.now;
+    rules.does(rules.commit('a'));
+    expect(rules.does(found(first, claimedAt - SKEW_MS))).toMatchObject({
+      type: 'late_evidence',
+      attempt: 1,
+    });
+  });
+
+  it('is what the present attempt did, while that is still to be heard', () => {
+    const { rules, first } = inNextRound();
+    const second = rules.commit('a');
+    expect(rules.does(found(first, rules.now))).toMatchObject({
+      ...rules.attempt('a'),
+      type: 'step_committed',
+      attempt: 2,
+    });
+    expect('foundAt' in rules.last).toBe(false);
+    expect(rules.asks(second).kind).toBe('already');
+  });
+
+  it.each([
+    ['it was there before that one was claimed', -SKEW_MS, {}],
+    ['an id tells whose it is', 0, { forward: 'a-1' }],
+  ])('is what the earlier one did where %s', (_why, byMs, ids) => {
+    const { rules, first } = inNextRound();
+    const second = rules.commit('a');
+    expect(rules.does(found(first, rules.now + byMs, ids))).toMatchObject({
+      type: 'step_committed',
+      attempt: 1,
+    });
+    expect(rules.does(second)).toMatchObject({ type: 'late_evidence', attempt: 2 });
+  });
+
+  it('is what the earlier one did where the present one surely did nothing', () => {
+    const { rules, first } = inNextRound();
+    rules.does(rules.fail('a', 'retryable'));
+    expect(rules.does(found(first, rules.now))).toMatchObject({
+      type: 'step_committed',
+      attempt: 1,
+    });
+  });
+});
+
 describe('late evidence', () => {
   const late = (rules: Rules, externalIds: Record<string, string>, attemptNonce = 'other') => {
     const commit = rules.commit('a');
@@ -281,12 +347,22 @@ describe('late evidence', () => {
     expect(rules.asks(late(rules, {})).kind).toBe('already');
   });
 
-  it('without ids to compare is another effect once the round was raised', () => {
-    const rules = one({ dedupe: 'lookup' }).lost('a');
-    rules.wait(WINDOW_MS);
-    rules.does(rules.told('a', 'absent'));
-    rules.done('a');
-    expect(rules.does(late(rules, {}))).toMatchObject({ type: 'late_evidence' });
+  it('without ids to compare is another effect where it was called for in another round', () => {
+    const { rules, first } = inNextRound();
+    rules.does(rules.commit('a'));
+    expect(rules.does(first)).toMatchObject({ type: 'late_evidence', attempt: 1 });
+  });
+
+  it('without ids to compare is the same effect within a later round, too', () => {
+    const { rules } = inNextRound({ dedupe: 'key' });
+    const second = rules.commit('a', 'forward', { externalIds: {} });
+    rules.wait(TIMEOUT_MS);
+    rules.does(rules.doubt('a'));
+    rules.wait(2 * BACKOFF_MS);
+    rules.does(rules.claim('a'));
+    rules.does(rules.commit('a'));
+    expect(rules.state.steps.get('a')?.forward.commit).toMatchObject({ attempt: 3 });
+    expect(rules.asks(second).kind).toBe('already');
   });
 
   it('of another effect is recorded once, and ends the saga in an incident', () => {

@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { alone, dear } from '../../scripts/mutants/sagas.ts';
 import { check } from '../../testing/checker/check.ts';
-import { type Event, type Evidence, played, withEvent, withPartner } from './checker-support.ts';
+import {
+  type Event,
+  type Evidence,
+  forged,
+  played,
+  withEvent,
+  withPartner,
+} from './checker-support.ts';
 
 /** The undo of the second step costs more, so that the first one's no longer fits: a person allows it. */
 let overshot: Evidence;
@@ -196,7 +203,55 @@ describe('what can be contained', () => {
     expect(ended('late_evidence').join('\n')).not.toContain('never contained');
     expect(ended('pivot_committed').join('\n')).toContain('pivot was never contained');
   });
+
+  const incident = (event: Event): Event => {
+    const reason = 'late_evidence';
+    return { ...event, type: 'incident_opened', state: 'incident', reason, steps: ['pivot'] };
+  };
+  const checked = (of: Evidence, events: readonly Event[]): string =>
+    check(of.id, forged(of, events), of.partners).join('\n');
+
+  it('takes no notice of a plan that the pivot made void', async () => {
+    const completed = await played(alone, () => undefined);
+    const [planned] = eventsOf(contained).filter(plan);
+    const events = eventsOf(completed).flatMap((event): Event[] => {
+      if (event.type === 'saga_completed') return [incident(event)];
+      if (event.type !== 'step_committed' || planned === undefined) return [event];
+      const { at, epoch } = event;
+      const cancel = { ...planned, type: 'cancel_requested', everything: false, at, epoch };
+      return [cancel, { ...planned, at, epoch }, event];
+    });
+    expect(events.map(({ type }) => type)).toContain('recovery_planned');
+    expect(checked(completed, events)).not.toContain('never contained');
+  });
+
+  it('finds a saga that failed and made no plan', () => {
+    const events = eventsOf(contained)
+      .filter((event) => !plan(event) && event.action !== 'contain')
+      .map((event) => (event.type === 'incident_opened' ? incident(event) : event));
+    expect(checked(contained, events)).toContain('pivot was never contained');
+  });
 });
+
+describe('what is told of late', () => {
+  it('finds a second effect that no partner made', () => {
+    const telling = (on: readonly string[]) =>
+      eventsOf(within).flatMap((event): Event[] =>
+        event.type === 'step_committed' && on.includes(String(event.step))
+          ? [event, { ...event, type: 'late_evidence', attempt: 9, attemptNonce: 'another' }]
+          : [event],
+      );
+    const found = (on: readonly string[]): string =>
+      check(within.id, forged(within, telling(on)), within.partners).join('\n');
+    const told = 'better/forward took effect once, and';
+    expect(found(['better'])).toContain(told);
+    expect(found([])).not.toContain(told);
+  });
+});
+
+function eventsOf({ records }: Evidence): Event[] {
+  return records.map(({ body }) => JSON.parse(body) as Event);
+}
 
 function withoutEstimate(entry: object): object {
   return { ...entry, estimate: undefined };

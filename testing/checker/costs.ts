@@ -185,10 +185,10 @@ export function contained(
   const end = events.find((event) => event.type === 'incident_opened');
   const [first] = events;
   if (first === undefined || end === undefined || end.reason === 'damaged') return;
-  const planned = events.some(({ type, seq }) => type === 'recovery_planned' && seq < end.seq);
-  if (!planned && end.reason === 'late_evidence') return;
   const facts = new SagaFacts(first);
   for (const event of events.slice(1)) if (event.seq <= end.seq) facts.apply(event);
+  // What the pivot made void is no failure: then the plan of it counts for nothing either.
+  if (facts.halt === undefined && end.reason === 'late_evidence') return;
   for (const step of facts.steps.values()) {
     const { recovery } = partners.find(({ name }) => name === step.tool) ?? {};
     if (step.effect !== 'irreversible' || recovery === undefined) continue;

@@ -85,6 +85,7 @@ function actionEffects(
   const visible =
     last?.state === 'incident' || events.some((event) => event.type === 'late_evidence');
   if (made.length > 1 && !visible) found.push(`4: ${name} took effect ${made.length} times`);
+  if (made.length === 1) needless(action, events, found);
   if (action.action === 'compensate' && made.some((each) => each.reverses === undefined))
     found.push(`5: ${name} undid what had never happened`);
   if (action.action !== 'forward' || last === undefined) {
@@ -109,6 +110,20 @@ function actionEffects(
     }
     if (last.state === 'completed' && undone) found.push(`3: completed, but ${each.id} was undone`);
   }
+}
+
+/** No second effect is told of, and nobody called for it, where there is but the one on record. */
+function needless(
+  { step, action, committed }: Ledgered,
+  events: readonly Event[],
+  found: string[],
+): void {
+  if (committed?.type !== 'step_committed' || committed.via === 'person') return;
+  const late = events.find(
+    (event) => event.type === 'late_evidence' && event.step === step && event.action === action,
+  );
+  if (late !== undefined)
+    found.push(`4: ${step}/${action} took effect once, and ${late.seq} tells of a second effect`);
 }
 
 /** What the ledger calls done was done by somebody. */
