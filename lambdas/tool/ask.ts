@@ -66,9 +66,9 @@ export async function foundOf(
   job: Parameters<typeof commitOf>[0],
   value: unknown,
 ): Promise<Awaited<ReturnType<typeof commitOf>>> {
-  // Found no later than now: by a lookup, of whichever attempt.
-  const found = job.call.dedupe === 'lookup' ? { foundAt: job.host.clock.now() } : {};
-  return { ...(await commitOf(job, value, 'reconcile')), ...found };
+  // No later than now; of whichever attempt, since all have the correlation id in common.
+  const foundAt = job.host.clock.now();
+  return { ...(await commitOf(job, value, 'reconcile')), foundAt };
 }
 
 /** One question with a deadline of its own. A question that fails proves nothing: `unknown`. */

@@ -50,7 +50,7 @@ export interface AttemptName {
 export type Outcome =
   | ({
       readonly kind: 'commit';
-      /** When a lookup by the correlation id, which all attempts share, found it. Default: no lookup did. */
+      /** When a question found it: by the correlation id, which all attempts share. Default: none did. */
       readonly foundAt?: number;
     } & AttemptName &
       Omit<StepCommitted, 'type' | 'effect' | 'overshoot' | keyof AttemptName>)

@@ -112,7 +112,7 @@ function overshootOf(action: ActionState, command: Commit): Cost | undefined {
 
 /**
  * Late evidence of an effect already recorded changes nothing: the same attempt, the same external id,
- * another attempt of the same round at a provider that honours our key, or what a lookup found that may
+ * another attempt of the same round at a provider that honours our key, or what a question found that may
  * have been the recorded one.
  */
 function isSameEffect(command: Commit, action: ActionState): boolean {
@@ -120,10 +120,10 @@ function isSameEffect(command: Commit, action: ActionState): boolean {
   if (commit?.attemptNonce === command.attemptNonce) return true;
   if (isSameIds(action.externalIds, command.externalIds)) return true;
   if (isToldOf(command.externalIds) && isToldOf(action.externalIds)) return false;
-  if (command.foundAt !== undefined)
-    return commit?.attemptNonce !== attempt?.nonce || isFoundAfter(command, attempt);
   // Without ids to compare, only another round's call can have been another effect.
-  return roundOf(action, command.attempt) === roundOf(action, commit?.attempt ?? 0);
+  if (roundOf(action, command.attempt) === roundOf(action, commit?.attempt ?? 0)) return true;
+  if (command.foundAt === undefined) return false;
+  return commit?.attemptNonce !== attempt?.nonce || isFoundAfter(command, attempt);
 }
 
 function roundOf({ roundStarts }: ActionState, attempt: number): number {

@@ -276,7 +276,7 @@ function inNextRound(spec: Parameters<typeof one>[0] = { dedupe: 'lookup' }) {
   return { rules, first };
 }
 
-describe('what a lookup found when it was asked about the attempt before', () => {
+describe('what a question about the attempt before found', () => {
   const found = (first: Command, foundAt: number, externalIds = {}) =>
     ({ ...first, via: 'reconcile', foundAt, externalIds }) as Command;
 
@@ -294,6 +294,15 @@ describe('what a lookup found when it was asked about the attempt before', () =>
       type: 'late_evidence',
       attempt: 1,
     });
+  });
+
+  it('is the effect on record where both were called for under one key', () => {
+    const rules = one({ dedupe: 'key' }).lost('a');
+    const first = rules.commit('a', 'forward', { externalIds: {} });
+    const foundAt = rules.now - SKEW_MS;
+    rules.wait(BACKOFF_MS);
+    rules.done('a');
+    expect(rules.asks(found(first, foundAt)).kind).toBe('already');
   });
 
   it('is what the present attempt did, while that is still to be heard', () => {
