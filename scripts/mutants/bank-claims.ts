@@ -282,6 +282,30 @@ export const claimMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'late-question-is-a-second-effect',
+    why: 'a question about an earlier attempt, asked again, is heard as a second effect',
+    invariant: 4,
+    edits: [
+      {
+        file: 'statemachines/rules/outcome.ts',
+        find: 'if (command.foundAt === undefined) return false;',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    name: 'one-key-is-two-effects',
+    why: 'two answers to one key count as two effects once the key is not the first one',
+    invariant: 4,
+    edits: [
+      {
+        file: 'statemachines/rules/outcome.ts',
+        find: 'if (roundOf(action, command.attempt) === roundOf(action, commit?.attempt ?? 0)) return true;',
+        replace: 'if (action.round === 1) return true;',
+      },
+    ],
+  },
+  {
     name: 'half-open-lets-all-pass',
     why: 'while one call probes a provider that was ill, all others are made too',
     invariant: 12,

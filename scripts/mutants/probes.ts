@@ -20,6 +20,7 @@ import {
   world,
 } from './probe-world.ts';
 import { endOfALease, lostBehindTheSweep, replacedDrive, skippedSteps } from './probes-drives.ts';
+import { askedAgain, heardInLaterRound } from './probes-evidence.ts';
 import { guarded, kept, loose } from './sagas.ts';
 
 /**
@@ -40,6 +41,8 @@ export const probes: Readonly<Record<string, () => Promise<readonly string[]>>> 
   'a second effect during recovery': besideTheFirst,
   'one key at two tenants': sameKey,
   'a provider that comes back': comesBack,
+  'a question asked again': askedAgain,
+  'an answer within a later round': heardInLaterRound,
 };
 
 /** The first attempt's process fell silent; it fails, and says so, while the second one is under way. */

@@ -133,4 +133,18 @@ export const guarded: AnySaga = defineSagaFromSteps(spec('guarded'), [
   ),
 ]);
 
+/** One step each, over a tool whose answer holds no id. */
+export const nameless: Readonly<Record<'key' | 'lookup', AnySaga>> = {
+  key: withoutIds('key'),
+  lookup: withoutIds('lookup'),
+};
+
+function withoutIds(dedupe: 'key' | 'lookup'): AnySaga {
+  const name = `nameless-${dedupe}`;
+  const { externalIds: _none, ...spoken } = common(name, dedupe);
+  return defineSagaFromSteps(spec(name), [
+    step(name, defineTool({ ...spoken, effect: 'supersede' })),
+  ]);
+}
+
 export const small: readonly AnySaga[] = [beyond, kept, loose, dear, alone];
