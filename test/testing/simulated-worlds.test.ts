@@ -254,6 +254,23 @@ describe('a person', () => {
     expect(resolved[0]).toMatchObject({ decision: 'resolve' });
   });
 
+  it('looks again before an answer is repeated that was not heard', async () => {
+    const forward = { dedupe: 'none', timeoutMs: 1_000, settleMs: 20_000 } as const;
+    const input = z.object({ id: z.string() });
+    const post = { name: 'post', description: 'Is simulated.', effect: 'irreversible' } as const;
+    const tool = defineTool({ ...post, input, output: input, forward });
+    const saga = defineSagaFromSteps({ name: 'posted', version: '1', input }, [
+      { name: 'notice', tool, input: (facts) => facts.input },
+    ]);
+    const late: Strike = { ...refusal, mishap: 'lands_late' };
+    const deaf: Strike = { kind: 'outage', of: 'stores', fromMs: 10_000, toMs: 30_000 };
+    const asked = { ...review, way: 'answer' } as const;
+    const result = await world([started(saga)], [late, deaf, { ...asked, afterMs: 12_000 }]);
+    const decided = found(eventsOf(result, 0), 'review_decided');
+    expect(decided).toMatchObject([{ decision: 'answer', answer: 'committed' }]);
+    expect(endOf(result, 0)).toBe('completed');
+  });
+
   it('may answer in the moment another does', async () => {
     const result = await world([started(guarded)], [held, { ...review, way: 'both' }]);
     expect(found(eventsOf(result, 0), 'review_decided')).toHaveLength(1);
