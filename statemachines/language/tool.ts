@@ -42,7 +42,7 @@ export interface Tool<I extends Schema, O extends Schema, U extends Schema | und
   readonly effect: EffectClass;
   readonly input: I;
   readonly output: O;
-  /** Ids by which the outside system knows the effect. MUST be pure. */
+  /** Ids by which the outside system knows the effect, and a second one is told from it. MUST be pure. */
   externalIds?(facts: Facts<I, O>): ExternalIds;
   /** The implementation can be asked what became of a call. */
   readonly reconcile: boolean;
@@ -120,7 +120,7 @@ interface CommonSpec<I extends Schema, O extends Schema> {
   readonly description: string;
   readonly input: I;
   readonly output: O;
-  /** Ids by which the outside system knows the effect. MUST be pure. */
+  /** Ids by which the outside system knows the effect, and a second one is told from it. MUST be pure. */
   readonly externalIds?: (facts: Facts<I, O>) => ExternalIds;
   /** The implementation has `reconcile`. Default `false`. */
   readonly reconcile?: boolean;
