@@ -4,9 +4,6 @@ export default defineConfig({
   resolve: { conditions: ['counterstep-source'] },
   ssr: { resolve: { conditions: ['counterstep-source', 'node', 'import', 'default'] } },
   test: {
-    include: ['test/**/*.test.ts'],
-    // They have a configuration of their own.
-    exclude: ['test/e2e/**'],
     // A test that hangs ends some time; none may fail because the machine is busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -15,5 +12,17 @@ export default defineConfig({
     pool: 'forks',
     // The default leaves a core free, which on two cores is half of them.
     maxWorkers: '100%',
+    projects: [
+      // The end-to-end tests have a configuration of their own.
+      {
+        extends: true,
+        test: { name: 'all', include: ['test/*.test.ts', 'test/!(e2e|infra)/**/*.test.ts'] },
+      },
+      // Loading the CDK takes longer than most of what they do with it, so they share it.
+      {
+        extends: true,
+        test: { name: 'infra', include: ['test/infra/**/*.test.ts'], isolate: false },
+      },
+    ],
   },
 });

@@ -1,7 +1,6 @@
+import type { AnySaga } from 'counterstep';
 import type { LedgerId } from '../../lambdas/ports/ledger-store.ts';
 import { decideOn } from '../../lambdas/service/decision.ts';
-import type { AnySaga } from '../../statemachines/language/saga.ts';
-import type { Outcome } from '../../statemachines/rules/commands.ts';
 import type { Mishap } from '../../testing/mishaps.ts';
 import { answerOf, DAY_MS, findings, type World, world } from './probe-world.ts';
 import { nameless } from './sagas.ts';
@@ -51,7 +50,7 @@ async function told(
   { plane }: World,
   id: LedgerId,
   attempt: number,
-  how: Pick<Extract<Outcome, { kind: 'commit' }>, 'via' | 'foundAt'>,
+  how: { readonly via: 'call' } | { readonly via: 'reconcile'; readonly foundAt: number },
 ): Promise<void> {
   const claims = plane.events(id).filter((event) => event.type === 'step_claimed');
   const claim = claims.find((each) => each.attempt === attempt);
