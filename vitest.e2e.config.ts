@@ -1,12 +1,12 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
-import base from './vitest.config.ts';
+import { shared } from './vitest.shared.config.ts';
 
 /**
  * The example sagas end to end, through the HTTP API: `npm run test:e2e`. `COUNTERSTEP_E2E` says where:
  * see `docs/localstack.md`.
  */
 export default mergeConfig(
-  { ...base, test: { ...base.test, include: [], exclude: [] } },
+  shared,
   defineConfig({
     test: {
       include: ['test/e2e/*.test.ts'],

@@ -1,9 +1,9 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
-import base from './vitest.config.ts';
+import { shared } from './vitest.shared.config.ts';
 
 /** Runs generated machines on a second interpreter: `npm run test:fidelity`. Needs Python. */
 export default mergeConfig(
-  { ...base, test: { ...base.test, include: [] } },
+  shared,
   defineConfig({
     test: {
       include: ['test/fidelity/machines.fidelity.ts'],
