@@ -112,7 +112,7 @@ function actionEffects(
   }
 }
 
-/** No second effect is told of, and nobody called for it, where there is but the one on record. */
+/** Nobody is called for a second effect where the one on record is all there is. */
 function needless(
   { step, action, committed }: Ledgered,
   events: readonly Event[],
