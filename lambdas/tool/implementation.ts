@@ -33,6 +33,7 @@ export interface Question<A> {
   /** The arguments that were sent. */
   readonly args: A;
   readonly idempotencyKey: string;
+  /** What to look by: all attempts of the action have it in common, and the key is of one round. */
   readonly correlationId: string;
   /** Ids the provider gave so far (a pending charge). */
   readonly externalIds: ExternalIds;
