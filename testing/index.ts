@@ -18,7 +18,7 @@ export { checkStanding } from './checker/standing.ts';
 export { checkTenants } from './checker/tenants.ts';
 export { exampleOf, NoExample } from './example.ts';
 export type { FailureMatrix, MatrixCell, MatrixOptions } from './matrix.ts';
-export { failureMatrix, MatrixBroken } from './matrix.ts';
+export { failureMatrix, MatrixBroken, NoSuchCase } from './matrix.ts';
 export type { Mishap, QuestionMishap } from './mishaps.ts';
 export type { End } from './play.ts';
 export type { SimulateOptions, Simulation } from './simulate.ts';

@@ -13,6 +13,7 @@ import {
   UNDONE_ENDS,
 } from './matrix-case.ts';
 import type { Base } from './matrix-faults.ts';
+import { demandSound } from './matrix-first.ts';
 import type { Triggered, Triggers } from './matrix-triggers.ts';
 import type { Played } from './play.ts';
 import type { StoreMoment } from './worker-stores.ts';
@@ -29,11 +30,12 @@ interface BaseSpec extends Befalls, Ends {
 /** The saga all the way forward, as much of it undone as can be, and contained where it can be. */
 export async function plainBases(saga: AnySaga, run: Run, triggers: Triggers): Promise<Base[]> {
   const forward = { name: 'forward', ...FORWARD_ENDS, strikes: [], steady: true } as const;
-  const bases = [await baseOf(saga, run, forward)];
-  const ran = bases[0];
-  if (ran?.steady !== 'completed' && saga.plan.deadlineMs === undefined) {
-    throw new Error(`saga "${saga.name}" ends as ${ran?.steady ?? 'nothing'} where nothing fails`);
-  }
+  const looked: Run = async (part) => {
+    const ran = await run(part);
+    demandSound(saga, ran);
+    return ran;
+  };
+  const bases = [await baseOf(saga, looked, forward)];
   const widest = await triggers.widest();
   const last = saga.steps.at(-1)?.name ?? '';
   const given =

@@ -5,6 +5,7 @@ import { cancelCases } from './matrix-cancels.ts';
 import { type Group, type MatrixCase, type Part, partOf } from './matrix-case.ts';
 import { failureCases, questionCases, undoable, undoCases } from './matrix-cases.ts';
 import { faultCases } from './matrix-faults.ts';
+import { demandInput } from './matrix-first.ts';
 import { pairCases } from './matrix-pairs.ts';
 import { reportOf } from './matrix-report.ts';
 import { Triggers } from './matrix-triggers.ts';
@@ -74,6 +75,17 @@ export class MatrixBroken extends Error {
   }
 }
 
+/** Thrown where no case of a matrix is called what `only` asks for. */
+export class NoSuchCase extends Error {
+  override readonly name = 'Counterstep.NoSuchCase';
+  constructor(saga: string, only: string, cases: readonly { readonly name: string }[]) {
+    const names = cases.slice(0, 5).map(({ name }) => JSON.stringify(name));
+    super(
+      `none of the ${cases.length} cases of saga "${saga}" has ${JSON.stringify(only)} in its name; they are called ${names.join(', ')} and so on`,
+    );
+  }
+}
+
 /**
  * Plays every failure of the saga, one at a time: each step and each undo fails in each way, questions
  * about them are answered in each way, it is cancelled at each stage, processes and stores fail at each
@@ -83,12 +95,15 @@ export class MatrixBroken extends Error {
  *
  * @throws MatrixBroken naming the cases that broke something
  * @throws NoExample where an input or an output has to be given
+ * @throws NoSuchCase where `only` chooses nothing
+ * @throws Error where the saga does not complete, or could not be undone, although nothing fails
  */
 export async function failureMatrix(
   saga: AnySaga,
   options: MatrixOptions = {},
 ): Promise<FailureMatrix> {
   const input = options.input ?? exampleInput(saga);
+  demandInput(saga, input);
   demandOutputs([saga], options.outputs);
   const { only = '', crossed = false } = options;
   const run: Run = (part) => play(script(saga, input, options, part));
@@ -130,7 +145,9 @@ async function casesOf(
     for (const each of paired.filter(({ name }) => name.includes(only) || only.includes(name)))
       cases.push(...faultCases(await failedBase(saga, run, each)));
   }
-  return cases.filter(({ name }) => name.includes(only));
+  const chosen = cases.filter(({ name }) => name.includes(only));
+  if (chosen.length === 0) throw new NoSuchCase(saga.name, only, cases);
+  return chosen;
 }
 
 function exampleInput(saga: AnySaga): unknown {

@@ -3,6 +3,7 @@ import type { AnySaga } from 'counterstep';
 import {
   failureMatrix,
   MatrixBroken,
+  NoSuchCase,
   type SimulateOptions,
   simulateSeed,
 } from 'counterstep/testing';
@@ -65,6 +66,7 @@ async function matrix(saga: AnySaga): Promise<Found | undefined> {
       await failureMatrix(saga, { only });
     } catch (error) {
       const by = `matrix: ${saga.name}`;
+      if (error instanceof NoSuchCase) continue;
       if (!(error instanceof MatrixBroken)) return { by, finding: messageOf(error) };
       const [cell] = error.matrix.broken;
       return { by: `${by}, ${cell?.case ?? ''}`, finding: cell?.findings[0] ?? '' };
