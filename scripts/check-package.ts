@@ -49,7 +49,9 @@ function checkContents(tarball: string): void {
   const files = run('tar', ['-tzf', tarball]).trim().split('\n');
   const stray = files.filter(
     (file) =>
-      !/^package\/(?:dist|bin)\/.+\.js$|^package\/dist\/.+\.d\.ts$|^package\/[^/]+$/.test(file),
+      !/^package\/(?:dist|bin)\/.+\.js$|^package\/dist\/.+\.d\.ts$|^package\/docs\/|^package\/[^/]+$/.test(
+        file,
+      ),
   );
   demand(stray.length === 0, `the package holds what it should not: ${stray.join(', ')}`);
   const folders = ['statemachines', 'lambdas', 'local', 'infra', 'testing'];

@@ -26,11 +26,12 @@ export function defineSaga<I extends Schema, S extends StepShapes, Last extends 
   spec: SagaSpec<I, NoInfer<keyof S & string>>,
   build: (saga: SagaBuilder<I, Record<never, never>, never>) => SagaBuilder<I, S, Last>,
 ): SagaDefinition<I> {
-  const start: RuntimeBuilder = builder([]);
+  const names = new Set<string>();
+  const start: RuntimeBuilder = builder([], names);
   const end: unknown = build(start as unknown as SagaBuilder<I, Record<never, never>, never>);
   const declared = declarations.get(end);
+  const place = `saga ${JSON.stringify(spec.name)}`;
   if (declared === undefined) {
-    const place = `saga ${JSON.stringify(spec.name)}`;
     refuseProblems(place, [
       {
         place,
@@ -38,6 +39,17 @@ export function defineSaga<I extends Schema, S extends StepShapes, Last extends 
         remedy: 'Return the chain: `(saga) => saga.step(…).step(…)`',
       },
     ]);
+  }
+  for (const { name } of declared ?? []) names.delete(name);
+  if (names.size > 0) {
+    refuseProblems(
+      place,
+      [...names].map((name) => ({
+        place: `${place}, step ${JSON.stringify(name)}`,
+        problem: 'it is declared, and not among the steps that the function returns',
+        remedy: 'Each `step` answers a new builder: return one chain, `saga.step(…).step(…)`',
+      })),
+    );
   }
   return defineSagaFromSteps(spec as UncheckedSagaSpec, declared ?? []) as SagaDefinition<I>;
 }
@@ -98,19 +110,24 @@ const declarations = new WeakMap<object, readonly StepDeclaration[]>() as {
   set(builder: object, steps: readonly StepDeclaration[]): unknown;
 };
 
-function builder(steps: readonly StepDeclaration[]): RuntimeBuilder {
+function builder(steps: readonly StepDeclaration[], names: Set<string>): RuntimeBuilder {
   const self: RuntimeBuilder = {
-    step: (name, tool, options) =>
-      builder([
-        ...steps,
-        {
-          name,
-          tool,
-          after: options?.after,
-          checkpoint: options?.checkpoint,
-          input: options?.input,
-        },
-      ]),
+    step: (name, tool, options) => {
+      names.add(name);
+      return builder(
+        [
+          ...steps,
+          {
+            name,
+            tool,
+            after: options?.after,
+            checkpoint: options?.checkpoint,
+            input: options?.input,
+          },
+        ],
+        names,
+      );
+    },
   };
   declarations.set(self, steps);
   return Object.freeze(self);

@@ -49,10 +49,22 @@ test('a step knows the steps it may read: all before it, in declared order', () 
 test('a builder can be used twice: it never changes', () => {
   const saga = defineSaga({ name: 's', version: '1', input: z.object({}) }, (chain) => {
     const start = chain.step('a', tools.look, { input: () => ({ id: '' }) });
-    start.step('b', tools.look, { input: () => ({ id: '' }) });
-    return start.step('c', tools.look, { input: () => ({ id: '' }) });
+    start.step('c', tools.look, { input: () => ({ id: 'first' }) });
+    return start.step('c', tools.look, { input: () => ({ id: 'second' }) });
   });
   expect(saga.steps.map((step) => step.name)).toEqual(['a', 'c']);
+  expect(saga.steps[1]?.input({ input: {}, results: {} })).toEqual({ id: 'second' });
+});
+
+test('a step that is declared beside the chain is not lost', () => {
+  const define = (): unknown =>
+    defineSaga({ name: 's', version: '1', input: z.object({}) }, (chain) => {
+      chain.step('a', tools.look, { input: () => ({ id: '' }) });
+      return chain.step('b', tools.look, { input: () => ({ id: '' }) });
+    });
+  expect(define).toThrow(
+    'saga "s", step "a": it is declared, and not among the steps that the function returns',
+  );
 });
 
 test('a chain that is not returned is reported', () => {
