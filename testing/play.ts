@@ -187,11 +187,10 @@ function neverStarted(plane: SimulatedPlane): Played {
   };
 }
 
-/** By then every saga has come to rest by itself: patience with providers has ended, and so have the tries. */
+/** By then every saga has come to rest by itself: patience with providers has ended, what is in doubt has settled, and no try is left. */
 function patienceOf(saga: AnySaga): number {
-  const waits = saga.plan.steps.flatMap((step) => [
-    step.forward.pendingForMs,
-    step.recovery?.call?.pendingForMs ?? 0,
-  ]);
+  const waits = saga.plan.steps
+    .flatMap(({ forward, recovery }) => [forward, recovery?.call])
+    .map((call) => (call?.pendingForMs ?? 0) + (call?.settleMs ?? 0));
   return 2 * DAY_MS + 2 * waits.reduce((sum, wait) => sum + wait, 0);
 }

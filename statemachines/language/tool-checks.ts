@@ -8,6 +8,8 @@ import type { CallSpec, CostEstimate, ReadSpec, UncheckedToolSpec } from './tool
 
 /** Lambda ends every invocation after 15 minutes; the rest is kept for asking and recording. */
 export const MAX_TIMEOUT_MS = 14 * 60_000;
+/** A year. What may land later than that is nothing that a saga can wait for. */
+const MAX_SETTLE_MS = 366 * 86_400_000;
 
 /** Everything that keeps a tool from being built. Types are not trusted: callers may be JavaScript. */
 export function toolProblems(spec: UncheckedToolSpec): Problem[] {
@@ -174,8 +176,7 @@ function callProblems(
     }
   };
   whole('timeoutMs', call.timeoutMs, 1, MAX_TIMEOUT_MS);
-  if (call.settleMs !== undefined || !reads)
-    whole('settleMs', call.settleMs, 0, Number.MAX_SAFE_INTEGER);
+  if (call.settleMs !== undefined || !reads) whole('settleMs', call.settleMs, 0, MAX_SETTLE_MS);
   for (const name of ['keyTtlMs', 'pendingForMs'] as const) {
     if (call[name] !== undefined) whole(name, call[name], 1, Number.MAX_SAFE_INTEGER);
   }

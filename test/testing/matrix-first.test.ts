@@ -10,14 +10,16 @@ const call = { dedupe: 'key', timeoutMs: 1_000, settleMs: 0 } as const;
 function sagaOf(
   from: (facts: { readonly output: { readonly id: string } }) => { readonly id: string },
   input: () => unknown = () => ({ id: 'x' }),
+  settleMs = 0,
 ): AnySaga {
+  const forward = { ...call, settleMs };
   const book = defineTool({
     name: 'book',
     description: 'Books.',
     effect: 'reversible',
     input: value,
     output: value,
-    forward: call,
+    forward,
     compensate: { ...call, input: value, from },
   });
   return defineSagaFromSteps({ name: 'trip', version: '1', input: value }, [
@@ -62,5 +64,15 @@ describe('a matrix', () => {
     const asked = failureMatrix(sound, { only: 'out: thr0ttled' });
     await expect(asked).rejects.toThrow(NoSuchCase);
     await expect(asked).rejects.toThrow('"out: throttled"');
+  });
+
+  it('waits as long as a call may take to land', async () => {
+    const slow = sagaOf(
+      ({ output }) => output,
+      () => ({ id: 'x' }),
+      30 * 86_400_000,
+    );
+    for (const only of ['silent', 'pending_for_ever', 'lands_late'])
+      expect((await failureMatrix(slow, { only: `out: ${only}` })).notReached).toEqual([]);
   });
 });
