@@ -98,6 +98,10 @@ export function implementTool<I extends Schema, O extends Schema, U extends Sche
     readonly policy?: Policy<unknown>;
     readonly policyVersion?: string;
   };
+  if (contract?.kind !== 'tool' || typeof parts !== 'object' || parts === null)
+    throw new TypeError(
+      'implementTool takes a contract of defineTool and its implementation: one of them is not there yet, as where two files import each other',
+    );
   const missing: string[] = [];
   if (typeof parts.forward !== 'function') missing.push('forward');
   if (contract.compensate !== undefined && typeof parts.compensate !== 'function')

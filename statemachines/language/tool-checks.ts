@@ -68,13 +68,13 @@ function recoveryProblems(spec: UncheckedToolSpec, place: string): Problem[] {
     effect === 'reversible' || effect === 'reversible_with_cost' || effect === 'compensable';
   if (undoable && spec.compensate === undefined) {
     add(
-      `a ${effect} effect has no compensate`,
+      `its effect is ${effect}, and it has no compensate`,
       'Declare `compensate`, or choose the effect class irreversible',
     );
   }
   if (!undoable && effect !== 'supersede' && spec.compensate !== undefined) {
     add(
-      `a ${effect} effect has a compensate that would never run`,
+      `its effect is ${effect}, and it has a compensate that would never run`,
       effect === 'irreversible'
         ? 'Use `contain`, or choose another effect class'
         : 'Remove `compensate`',
@@ -82,7 +82,7 @@ function recoveryProblems(spec: UncheckedToolSpec, place: string): Problem[] {
   }
   if (effect !== 'irreversible' && spec.contain !== undefined) {
     add(
-      `a ${effect} effect has a contain that would never run`,
+      `its effect is ${effect}, and it has a contain that would never run`,
       'Remove `contain`: only irreversible effects are contained',
     );
   }
@@ -108,7 +108,10 @@ function recoveryProblems(spec: UncheckedToolSpec, place: string): Problem[] {
   }
   if (cost !== undefined) {
     if (effect === 'read_only' || effect === 'human_decision') {
-      add(`a ${effect} effect has a cost, but no recovery of its own`, 'Remove `cost`');
+      add(
+        `its effect is ${effect}, and it has a cost, but no recovery of its own`,
+        'Remove `cost`',
+      );
     } else if (!isCost(cost)) {
       add('its cost is malformed', COST_REMEDY);
     }

@@ -27,12 +27,12 @@ describe('a definition', () => {
       'two ways of undoing',
       () =>
         defineTool({ ...common, effect: 'reversible', compensate: undo, contain: call } as never),
-      'tool "book": a reversible effect has a contain that would never run',
+      'tool "book": its effect is reversible, and it has a contain that would never run',
     ],
     [
       'an undo that would never run',
       () => defineTool({ ...common, effect: 'irreversible', compensate: undo } as never),
-      'tool "book": a irreversible effect has a compensate that would never run',
+      'tool "book": its effect is irreversible, and it has a compensate that would never run',
     ],
     [
       'two steps of one name',
