@@ -73,7 +73,7 @@ test('it survives its failure matrix', async () => {
   const conditions = "['counterstep-source', 'node', 'import', 'default']";
   writeFileSync(
     join(folder, 'vitest.config.js'),
-    `export default { ssr: { resolve: { conditions: ${conditions} } }, test: { testTimeout: 120_000 } };`,
+    `export default { ssr: { resolve: { conditions: ${conditions} } } };`,
   );
   const ran = await run(join(ROOT, 'node_modules/.bin/vitest'), ['run'], { CI: '1' });
   expect(ran.output).toContain('1 passed');

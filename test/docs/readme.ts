@@ -13,9 +13,14 @@ export interface Block {
 
 export const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-export const BLOCKS: readonly Block[] = [
-  ...README.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm),
-].map(([, language = '', name, text = '']) => ({ language, name, text }));
+export const BLOCKS: readonly Block[] = blocksOf(README);
+
+/** The blocks of code of a page. */
+export function blocksOf(page: string): Block[] {
+  return [...page.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', name, text = '']) => ({ language, name, text }),
+  );
+}
 
 /** The first cells of a table whose head begins with `title`. */
 export function firstColumn(title: string): string[] {
