@@ -10,13 +10,15 @@ import { nameless } from './sagas.ts';
 /** The first call got lost, and the second one was made: then the question about the first is asked again. */
 export function askedAgain(): Promise<readonly string[]> {
   return once(nameless.lookup, ['request_lost'], (of, id) =>
-    told(of, id, 1, { via: 'reconcile', foundAt: of.time.now() }),
+    told(of, nameless.lookup, id, 1, { via: 'reconcile', foundAt: of.time.now() }),
   );
 }
 
 /** A refusal is overcome; then an answer gets lost, and comes when its call has been sent once more. */
 export function heardInLaterRound(): Promise<readonly string[]> {
-  return once(nameless.key, ['held', 'answer_lost'], (of, id) => told(of, id, 2, { via: 'call' }));
+  return once(nameless.key, ['held', 'answer_lost'], (of, id) =>
+    told(of, nameless.key, id, 2, { via: 'call' }),
+  );
 }
 
 async function once(
@@ -48,6 +50,7 @@ async function once(
 /** The one effect that stands is told of by an attempt that had been in doubt. */
 async function told(
   { plane }: World,
+  saga: AnySaga,
   id: LedgerId,
   attempt: number,
   how: { readonly via: 'call' } | { readonly via: 'reconcile'; readonly foundAt: number },
@@ -56,8 +59,6 @@ async function told(
   const claim = claims.find((each) => each.attempt === attempt);
   if (claim === undefined) throw new Error(`there is no attempt ${attempt}`);
   const { step, action, attemptNonce } = claim;
-  const saga = plane.deployed.current.get(step);
-  if (saga === undefined) throw new Error(`there is no saga ${step}`);
   const commit = {
     kind: 'commit',
     step,

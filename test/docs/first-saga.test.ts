@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { projectIn } from './project.ts';
 import { BLOCKS, ROOT } from './readme.ts';
 
 /**
@@ -19,16 +20,7 @@ interface Ran {
   readonly output: string;
 }
 
-beforeAll(() => {
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(ROOT, join(folder, 'node_modules/counterstep'));
-  for (const name of ['zod', 'vitest'])
-    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  for (const { name, text } of BLOCKS) {
-    if (name !== undefined) writeFileSync(join(folder, name), text);
-  }
-});
+beforeAll(() => projectIn(folder, BLOCKS));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -57,14 +49,6 @@ test('its files are those the text names', () => {
 });
 
 test('it compiles', async () => {
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({
-      extends: join(ROOT, 'tsconfig.json'),
-      compilerOptions: { typeRoots: [join(ROOT, 'node_modules/@types')] },
-      include: ['*.ts'],
-    }),
-  );
   expect(await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', '.'])).toMatchObject({ output: '' });
 });
 

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { projectIn } from './project.ts';
 import { blocksOf, ROOT } from './readme.ts';
 
 /** The reference of the language: its files, in a project in which the package is installed. */
@@ -11,23 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'counterstep-language-'));
 const blocks = blocksOf(readFileSync(join(ROOT, 'docs/language.md'), 'utf8'));
 const names = blocks.flatMap(({ name }) => name ?? []);
 
-beforeAll(() => {
-  mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(ROOT, join(folder, 'node_modules/counterstep'));
-  for (const name of ['zod', 'vitest'])
-    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  for (const { name, text } of blocks)
-    if (name !== undefined) writeFileSync(join(folder, name), text);
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({
-      extends: join(ROOT, 'tsconfig.json'),
-      compilerOptions: { typeRoots: [join(ROOT, 'node_modules/@types')] },
-      include: ['*.ts'],
-    }),
-  );
-});
+beforeAll(() => projectIn(folder, blocks));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
