@@ -223,22 +223,22 @@ function commandOf(rules: Rules, move: Move): Command | undefined {
     case 'erase':
       return { kind: 'erase', reason: 'x' };
     case 'decide': {
-      const decisions = [
-        { decision: 'retry' },
-        { decision: 'recover' },
-        { decision: 'recover', everything: true },
-        { decision: 'reject' },
-        { decision: 'resolve', step: name, evidence: 'x' },
-        { decision: 'answer', step: name, action, answer: 'committed', evidence: 'x' },
-        { decision: 'answer', step: name, action, answer: 'absent', evidence: 'x' },
-        { decision: 'close', evidence: 'x' },
-        {
+      const decisions: readonly Command[] = [
+        rules.decision({ decision: 'retry' }),
+        rules.decision({ decision: 'recover' }),
+        rules.decision({ decision: 'recover', everything: true }),
+        rules.decision({ decision: 'reject' }),
+        rules.decision({ decision: 'resolve', step: name, evidence: 'x' }),
+        rules.answer(name, action, 'committed'),
+        rules.answer(name, action, 'absent'),
+        rules.decision({ decision: 'close', evidence: 'x' }),
+        rules.decision({
           decision: 'approve',
           planHash: rules.state.plan?.hash ?? '',
           maxCost: { costMinor: 10_000, currency: 'EUR' },
-        },
-      ] as const;
-      return rules.decision(choose(decisions, move.pick + move.more));
+        }),
+      ];
+      return choose(decisions, move.pick + move.more);
     }
     default:
       return undefined;

@@ -242,19 +242,27 @@ export class Rules {
   }
 
   commit(step: string, action: Action = 'forward', more: object = {}): Command {
-    const undo: Stored | null =
-      action === 'forward' && this.step(step).recovery?.call !== undefined
-        ? { kind: 'inline', value: { id: step } }
-        : null;
     return {
       kind: 'commit',
       ...this.attempt(step, action),
       via: 'call',
       externalIds: { [action]: `${step}-${action}` },
-      result: { kind: 'inline', value: { id: step } },
-      undo,
+      ...this.#values(step, action),
       ...more,
     } as Command;
+  }
+
+  /** What is kept of a commit, whoever tells of it: its result, and its undo's arguments. */
+  #values(step: string, action: Action): { result: Stored; undo: Stored | null } {
+    const undoable = action === 'forward' && this.step(step).recovery?.call !== undefined;
+    const value: Stored = { kind: 'inline', value: { id: step } };
+    return { result: value, undo: undoable ? value : null };
+  }
+
+  /** A person's word for what nobody else can tell. */
+  answer(step: string, action: Action, answer: 'committed' | 'absent'): Command {
+    const values = answer === 'committed' && action === 'forward' ? this.#values(step, action) : {};
+    return this.decision({ decision: 'answer', step, action, answer, evidence: 'x', ...values });
   }
 
   fail(
