@@ -111,12 +111,14 @@ function overshootOf(action: ActionState, command: Commit): Cost | undefined {
 }
 
 /**
- * Late evidence of an effect already recorded changes nothing: the same attempt, the same external id,
+ * Late evidence of an effect already recorded changes nothing: the same external id, the same attempt,
  * another attempt of the same round at a provider that honours our key, or what a question found that may
- * have been the recorded one.
+ * have been the recorded one. An id that contradicts outweighs all of them: one call may be carried out
+ * twice by what lies between us and the provider's books.
  */
 function isSameEffect(command: Commit, action: ActionState): boolean {
   const { commit, attempt } = action;
+  if (isContradicted(action.externalIds, command.externalIds)) return false;
   if (commit?.attemptNonce === command.attemptNonce) return true;
   if (isSameIds(action.externalIds, command.externalIds)) return true;
   if (isToldOf(command.externalIds) && isToldOf(action.externalIds)) return false;
@@ -154,8 +156,12 @@ function isToldOf(ids: ExternalIds): boolean {
 
 /** An id in common, and none that contradicts: two charges of one order share the order's id only. */
 function isSameIds(left: ExternalIds, right: ExternalIds): boolean {
-  const common = Object.entries(right).filter(([name]) => left[name] !== undefined);
-  return common.length > 0 && common.every(([name, id]) => left[name] === id);
+  const common = Object.keys(right).some((name) => left[name] !== undefined);
+  return common && !isContradicted(left, right);
+}
+
+function isContradicted(left: ExternalIds, right: ExternalIds): boolean {
+  return Object.entries(right).some(([name, id]) => left[name] !== undefined && left[name] !== id);
 }
 
 function fail(

@@ -53,6 +53,67 @@ describe('a second effect', () => {
   });
 });
 
+describe('an id that contradicts the one on record', () => {
+  const HOW = ['the call itself', 'a question'] as const;
+  const first = { externalIds: { charge: 'CH-1' } };
+  const second = { externalIds: { charge: 'CH-2' } };
+
+  /** Both words, as they may be told. */
+  function told(rules: Rules, name: object, how: (typeof HOW)[number]) {
+    const found = { via: 'reconcile', foundAt: rules.now };
+    return { ...name, ...(how === 'a question' ? found : {}) };
+  }
+
+  it.each(
+    (['key', 'lookup', 'none'] as const).flatMap((dedupe) =>
+      HOW.flatMap((one) => HOW.map((other) => ({ dedupe, one, other }))),
+    ),
+  )('is a second effect of one attempt ($dedupe: $one, then $other)', ({ dedupe, one, other }) => {
+    const reconcile = dedupe === 'lookup';
+    const rules = new Rules([{ name: 'a', dedupe, reconcile }, { name: 'b' }]);
+    rules.does(rules.claim('a'));
+    const name = rules.attempt('a');
+    rules.does(rules.commit('a', 'forward', told(rules, { ...name, ...first }, one)));
+    const again = rules.commit('a', 'forward', told(rules, { ...name, ...first }, other));
+    expect(rules.asks(again).kind).toBe('already');
+    const beside = rules.commit('a', 'forward', told(rules, { ...name, ...second }, other));
+    expect(rules.does(beside)).toMatchObject({ type: 'late_evidence', ...second });
+    expect(rules.asks(beside).kind).toBe('already');
+    rules.done('b');
+    expect(rules.does(rules.complete())).toMatchObject({
+      reason: 'late_evidence',
+      state: 'incident',
+    });
+  });
+
+  it('is a second effect of two attempts under one key', () => {
+    const rules = new Rules([{ name: 'a', dedupe: 'key' }]).lost('a');
+    const late = rules.commit('a', 'forward', first);
+    rules.wait(LONG_MS);
+    rules.does(rules.claim('a'));
+    rules.does(rules.commit('a', 'forward', second));
+    expect(rules.does(late)).toMatchObject({ type: 'late_evidence', ...first, attempt: 1 });
+  });
+
+  it('is a second undo where an undo told it', () => {
+    const rules = new Rules([{ name: 'a' }, { name: 'b' }]).done('a').refused('b');
+    rules.does(rules.assess());
+    rules.does(rules.claim('a', 'compensate'));
+    const commit = rules.commit('a', 'compensate', first);
+    rules.does(commit);
+    const found = told(rules, { ...commit, ...second }, 'a question') as typeof commit;
+    expect(rules.does(found)).toMatchObject({ type: 'late_evidence', action: 'compensate' });
+  });
+
+  it('is no second effect where the first one was a pending word for it', () => {
+    const rules = new Rules([{ name: 'a', dedupe: 'lookup', reconcile: true }]).lost('a');
+    rules.does({ ...rules.told('a', 'pending'), externalIds: { charge: 'PENDING-1' } } as never);
+    const commit = rules.commit('a', 'forward', told(rules, first, 'a question'));
+    expect(rules.does(commit)).toMatchObject({ type: 'step_committed', ...first });
+    expect(rules.asks(commit).kind).toBe('already');
+  });
+});
+
 describe('what a person vouched for', () => {
   it('is an incident once its call turns out to have committed', () => {
     const rules = underReview([{ name: 'a' }, { name: 'b', dedupe: 'none' }], 'b');
