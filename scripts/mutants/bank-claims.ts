@@ -282,6 +282,18 @@ export const claimMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'one-attempt-is-one-effect',
+    why: 'what an attempt is said to have done a second time is taken for another word about the first',
+    invariant: 4,
+    edits: [
+      {
+        file: 'statemachines/rules/outcome.ts',
+        find: 'if (isContradicted(action.externalIds, command.externalIds)) return false;',
+        replace: '',
+      },
+    ],
+  },
+  {
     name: 'late-question-is-a-second-effect',
     why: 'a question about an earlier attempt, asked again, is heard as a second effect',
     invariant: 4,

@@ -38,7 +38,9 @@ export const probes: Readonly<Record<string, () => Promise<readonly string[]>>> 
   'a person in a hurry': hastyPerson,
   'a cancel while the pivot is in doubt': cancelledInDoubt,
   'an effect after the end': afterTheEnd,
-  'a second effect during recovery': besideTheFirst,
+  'a second effect during recovery': () => besideTheFirst(undone),
+  'a call carried out twice': () =>
+    besideTheFirst(({ step }) => (step === 'email' ? 'refused' : undefined)),
   'one key at two tenants': sameKey,
   'a provider that comes back': comesBack,
   'a question asked again': askedAgain,
@@ -139,7 +141,7 @@ function undone({ step, nth, action }: { step: string; nth: number; action: stri
     : undefined;
 }
 
-/** A provider that breaks its word: its first call lands long after its settle window. */
+/** A provider that breaks its word: its first call takes effect long after its settle window, or once more. */
 async function landsNow({ plane, time }: World, id: LedgerId): Promise<void> {
   const claim = plane
     .events(id)
@@ -198,22 +200,19 @@ function afterTheEnd(): Promise<readonly string[]> {
   });
 }
 
-function besideTheFirst(): Promise<readonly string[]> {
-  return world(
-    { ...NO_FAULTS, providers: { mishap: undone, latencyMs: () => 100 } },
-    async (of) => {
-      const { plane, time } = of;
-      const id = await started(of);
-      const stands = (): boolean =>
-        plane
-          .events(id)
-          .some((event) => event.type === 'step_committed' && event.step === 'credit');
-      await time.run(stands, time.now() + DAY_MS);
-      await answerOf(of, landsNow(of, id));
-      await time.run(() => plane.rests(id, true), time.now() + DAY_MS);
-      return findings(of, id);
-    },
-  );
+function besideTheFirst(
+  mishap: (call: ProviderCall) => Mishap | undefined,
+): Promise<readonly string[]> {
+  return world({ ...NO_FAULTS, providers: { mishap, latencyMs: () => 100 } }, async (of) => {
+    const { plane, time } = of;
+    const id = await started(of);
+    const stands = (): boolean =>
+      plane.events(id).some((event) => event.type === 'step_committed' && event.step === 'credit');
+    await time.run(stands, time.now() + DAY_MS);
+    await answerOf(of, landsNow(of, id));
+    await time.run(() => plane.rests(id, true), time.now() + DAY_MS);
+    return findings(of, id);
+  });
 }
 
 function sameKey(): Promise<readonly string[]> {
