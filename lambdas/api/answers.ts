@@ -2,6 +2,7 @@ import { LedgerDamaged } from '../../statemachines/ledger/chain.ts';
 import type { Clock } from '../ports/clock.ts';
 import { StoreUnavailable } from '../ports/ledger-store.ts';
 import type { Log } from '../ports/log.ts';
+import { thrown } from '../runtime/thrown.ts';
 import { Problem, type ProblemType } from '../service/problems.ts';
 import { iso, type ProblemView } from '../service/wire.ts';
 
@@ -119,7 +120,7 @@ export function problemOf(error: unknown, clock: Clock, log: Log): Problem {
       { until: clock.now() + pause, cause: error },
     );
   }
-  log.error('request failed', { error: error instanceof Error ? error.name : typeof error });
+  log.error('request failed', { error: thrown(error) });
   return new Problem(
     'internal',
     'something failed that should not have',

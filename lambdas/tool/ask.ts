@@ -1,6 +1,7 @@
 import { RECONCILE_LIMIT_MS } from '../../statemachines/asl/timeouts.ts';
 import type { ExternalIds, StepClaimed } from '../../statemachines/rules/events.ts';
 import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
+import { thrown } from '../runtime/thrown.ts';
 import { answerKind } from './answers.ts';
 import { runUntil } from './deadline.ts';
 import { callOf, commitOf, type Job } from './job.ts';
@@ -101,7 +102,8 @@ export async function askProvider(
     attempt: claimed.attempt,
   });
   if (ran.kind !== 'answered') {
-    log.warn('the provider could not be asked', { how: ran.kind });
+    const how = ran.kind === 'threw' ? thrown(ran.error) : ran.kind;
+    log.warn('the provider could not be asked', { how });
     return { kind: 'unknown' };
   }
   const kind = answerKind(ran.value);

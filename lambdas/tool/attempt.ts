@@ -5,11 +5,12 @@ import { MAX_ASK_INTERVAL_MS, MAX_IDLE_PAUSE_MS } from '../../statemachines/rule
 import type { SagaState } from '../../statemachines/rules/state.ts';
 import { actionOf } from '../../statemachines/rules/view.ts';
 import type { Log } from '../ports/log.ts';
+import { thrown } from '../runtime/thrown.ts';
 import { answerKind } from './answers.ts';
 import { askProvider, foundOf } from './ask.ts';
 import { heardOf } from './breaker.ts';
 import { runUntil } from './deadline.ts';
-import { type Classified, classify } from './failures.ts';
+import { type Classified, classify, isToolFailure } from './failures.ts';
 import type { Call } from './implementation.ts';
 import { callOf, commitOf, type Job, nameOf } from './job.ts';
 import { keptPending, keptWish, MAX_CODE_LENGTH } from './kept.ts';
@@ -39,6 +40,8 @@ export async function attempt(job: Job, state: SagaState): Promise<'done' | 'aga
       job.heard?.({ kind: 'worked' });
       return answered(job, ran.value, 'call');
     case 'threw':
+      // What nobody classified is mostly a mistake in the implementation: its log says where.
+      if (!isToolFailure(ran.error)) log.warn('call threw', { error: thrown(ran.error) });
       return failed(job, state, classify(ran.error, job.tool.contract.effect, job.action), log);
     case 'timeout': {
       recordLate(job, ran.late, log);
@@ -156,9 +159,7 @@ function recordLate(job: Job, late: Promise<unknown>, log: Log): void {
       log.warn('recorded a call that finished after its deadline');
     })
     .catch((error: unknown) => {
-      log.warn('a call went on after its deadline', {
-        error: error instanceof Error ? error.name : 'unknown',
-      });
+      log.warn('a call went on after its deadline', { error: thrown(error) });
     });
 }
 

@@ -1,5 +1,6 @@
 import type { EffectClass } from '../../statemachines/language/effects.ts';
 import type { FailureClass, FailureReason } from '../../statemachines/rules/events.ts';
+import { thrown } from '../runtime/thrown.ts';
 import { networkCode, wasNeverSent } from './network-codes.ts';
 
 /** `error.name` of {@link ToolFailure}: a constant, since bundlers shorten class names. */
@@ -93,16 +94,12 @@ export function classify(error: unknown, effect: EffectClass, action: string): C
   }
   const named = {
     code: code?.toLowerCase() ?? 'unclassified',
-    // The text of an unknown exception may hold anything; its name says what can safely be said.
-    message: `the implementation of ${action} failed with ${nameOf(error)}: classify it with refused(), retryable(), ambiguous() or hold()`,
+    // The text of an unknown exception may hold anything; its name and place can safely be said.
+    message: `the implementation of ${action} failed with ${thrown(error)}: classify it with refused(), retryable(), ambiguous() or hold()`,
   };
   return { failure: effect === 'read_only' ? 'retryable' : 'ambiguous', ...named };
 }
 
 export function isToolFailure(error: unknown): error is ToolFailure {
   return error instanceof Error && error.name === TOOL_FAILURE && 'failure' in error;
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : `a thrown ${typeof error}`;
 }

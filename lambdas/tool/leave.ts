@@ -5,6 +5,7 @@ import type { Refuse } from '../../statemachines/rules/commands.ts';
 import type { ActionState } from '../../statemachines/rules/state.ts';
 import { isUnresolved } from '../../statemachines/rules/view.ts';
 import type { Clock } from '../ports/clock.ts';
+import { thrown } from '../runtime/thrown.ts';
 import { runUntil } from './deadline.ts';
 import type { Job } from './job.ts';
 import { MAX_CODE_LENGTH, RECORDING_MS } from './kept.ts';
@@ -64,8 +65,7 @@ async function ask(
     return { kind: 'failed', message: 'the policy did not answer in time' };
   }
   if (ran.kind === 'threw') {
-    const name = ran.error instanceof Error ? ran.error.name : `a thrown ${typeof ran.error}`;
-    return { kind: 'failed', message: `the policy failed with ${name}` };
+    return { kind: 'failed', message: `the policy failed with ${thrown(ran.error)}` };
   }
   const answer = ran.value as { readonly [member: string]: unknown } | null | undefined;
   if (answer?.kind === 'allowed') return allow();

@@ -13,6 +13,7 @@ import type { LedgerId } from '../ports/ledger-store.ts';
 import { StoreUnavailable } from '../ports/ledger-store.ts';
 import { PayloadTooLarge } from '../ports/payload-store.ts';
 import type { Stores } from '../ports/stores.ts';
+import { thrown } from '../runtime/thrown.ts';
 import { fetchStored, keep, keepWhole, PayloadGone } from '../runtime/values.ts';
 import { keptIds } from './kept.ts';
 
@@ -92,11 +93,10 @@ function asRefusal(error: unknown, step: string): unknown {
   if (error instanceof IJsonError) {
     return new ArgumentsRefused('terminal_compensate', 'arguments_not_json', error.message);
   }
-  const name = error instanceof Error ? error.name : `a thrown ${typeof error}`;
   return new ArgumentsRefused(
     'terminal_compensate',
     'mapping_failed',
-    `the input mapping of "${step}" failed with ${name}: it must handle every result its predecessors may give`,
+    `the input mapping of "${step}" failed with ${thrown(error)}: it must handle every result its predecessors may give`,
   );
 }
 
@@ -178,8 +178,8 @@ function readOutput(
     }
     return { value: parsed.data, stored: storable(tool.output, output, parsed.data) };
   } catch (error) {
-    const name = error instanceof Error ? error.name : `a thrown ${typeof error}`;
-    return { ...unread, defect: { code, message: `the output schema itself failed with ${name}` } };
+    const message = `the output schema itself failed with ${thrown(error)}`;
+    return { ...unread, defect: { code, message } };
   }
 }
 
@@ -226,9 +226,7 @@ async function undoArguments(
       error instanceof ArgumentsRefused ||
       error instanceof PayloadTooLarge ||
       error instanceof IJsonError;
-    const why = known
-      ? error.message
-      : `building them failed with ${error instanceof Error ? error.name : typeof error}`;
+    const why = known ? error.message : `building them failed with ${thrown(error)}`;
     return { kind: 'unavailable', why };
   }
 }

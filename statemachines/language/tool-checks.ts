@@ -1,3 +1,4 @@
+import { SKEW_MS } from '../rules/protocol.ts';
 import { breakerProblems } from './breaker-policy.ts';
 import { DEFAULT_RETRY } from './defaults.ts';
 import { DEDUPE_KINDS, EFFECT_CLASSES, type RetryPolicy } from './effects.ts';
@@ -182,6 +183,14 @@ function callProblems(
   if (call.settleMs !== undefined || !reads) whole('settleMs', call.settleMs, 0, MAX_SETTLE_MS);
   for (const name of ['keyTtlMs', 'pendingForMs'] as const) {
     if (call[name] !== undefined) whole(name, call[name], 1, Number.MAX_SAFE_INTEGER);
+  }
+  // A call under a key has to arrive while the provider surely remembers it, by clocks that differ.
+  const shortest = call.timeoutMs + SKEW_MS;
+  if (call.keyTtlMs !== undefined && call.keyTtlMs <= shortest) {
+    add(
+      `keyTtlMs is ${JSON.stringify(call.keyTtlMs)}: the key may be forgotten before a call under it arrives`,
+      `Use more than timeoutMs and ${SKEW_MS} ms for clocks that differ, which is ${shortest}, or say dedupe: 'lookup' or 'none'`,
+    );
   }
   const retry = { ...DEFAULT_RETRY, ...spec.retry, ...call.retry };
   problems.push(...retryProblems(retry, place));

@@ -223,4 +223,11 @@ describe('what an implementation throws', () => {
     const handshake = fetchFailed(raised('Error', { code: 'CERT_HAS_EXPIRED' }));
     expect(classify(handshake, 'reversible', 'forward').failure).toBe('retryable');
   });
+
+  it('unclassified is named with its place, and without its text', () => {
+    const { code, message } = classify(new Error('card 4111'), 'reversible', 'forward');
+    expect(code).toBe('unclassified');
+    expect(message).toMatch(/failed with Error \(classify-errors\.test\.ts:\d+:\d+\): classify it/);
+    expect(message).not.toContain('4111');
+  });
 });

@@ -153,6 +153,11 @@ test.each([
     "dedupe is not 'key'",
   ],
   [
+    'a key that is forgotten at once',
+    { effect: 'irreversible', forward: { ...call, timeoutMs: 5_000, keyTtlMs: 7_000 } },
+    'which is 7000',
+  ],
+  [
     'no settle time',
     { effect: 'irreversible', forward: { dedupe: 'key', timeoutMs: 5 } },
     'settleMs is undefined',
