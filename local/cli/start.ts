@@ -5,6 +5,8 @@ import type { SagaView } from '../../lambdas/service/wire.ts';
 import type { Client } from './client.ts';
 import { contextOf, idPath } from './command-context.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
+import type { Output } from './output.ts';
+import { progress } from './progress.ts';
 import { sagaText } from './saga-text.ts';
 import { durationMs, readBytes } from './values.ts';
 
@@ -28,7 +30,10 @@ export function addStart(program: Command): void {
     .argument('<saga>', 'name of the saga definition')
     .requiredOption('-i, --input <file>', 'JSON file with the input, or - for standard input')
     .option('-k, --key <key>', 'idempotency key; reuse it to repeat a start that was not answered')
-    .option('-w, --wait', 'wait until the saga is final or needs a person')
+    .option(
+      '-w, --wait',
+      'wait until the saga is final or needs a person; beside a table, tell what happens',
+    )
     .option('--timeout <duration>', 'how long --wait waits', '10m')
     .action((name: string, options: StartOptions, command: Command) =>
       begin(command, options, idPath('/v1/sagas', name), () => readBytes(options.input)),
@@ -66,7 +71,7 @@ async function begin(
   const { replayed } = saga;
   if (replayed === true) output.note('this saga was started before; nothing new was started');
   if (options.wait === true) {
-    saga = await settled(client, saga, timeoutMs);
+    saga = await settled(client, output, saga, timeoutMs);
     process.exitCode = exitCodeOf(saga.state);
     if (process.exitCode === EXIT.stillRunning) {
       output.note(`still ${saga.state}; ask again with: counterstep status ${saga.id}`);
@@ -77,7 +82,12 @@ async function begin(
 }
 
 /** The saga once it is final, needs a person, or the time is up. */
-async function settled(client: Client, saga: SagaView, timeoutMs: number): Promise<SagaView> {
+async function settled(
+  client: Client,
+  output: Output,
+  saga: SagaView,
+  timeoutMs: number,
+): Promise<SagaView> {
   const endsAt = Date.now() + timeoutMs;
   let current = saga;
   for (let pause = FIRST_PAUSE_MS; exitCodeOf(current.state) === EXIT.stillRunning; ) {
@@ -85,7 +95,9 @@ async function settled(client: Client, saga: SagaView, timeoutMs: number): Promi
     if (left <= 0) return current;
     await sleep(Math.min(pause, left));
     pause = Math.min(MAX_PAUSE_MS, pause * 1.5);
-    current = await client.json<SagaView>(idPath('/v1/sagas', saga.id));
+    const next = await client.json<SagaView>(idPath('/v1/sagas', saga.id));
+    if (!output.json) for (const line of progress(current, next)) output.note(line);
+    current = next;
   }
   return current;
 }

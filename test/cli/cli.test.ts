@@ -2,6 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type {
   ReviewView,
@@ -76,6 +78,29 @@ describe('start', () => {
     expect(again.out).toMatch(
       /\nhold +hold-stock +reversible +done +1 +not_required +hold=H-A-1\n/,
     );
+  });
+
+  test('tells a person what happens while it waits', async () => {
+    const input = file('input.json', JSON.stringify(orderInput));
+    const slow = await live.slow('cli-slow');
+    live.outside.charge = 'refused';
+    const args = ['start', 'order', '-i', input, '-k', 'cli-slow', '--wait', '--table'];
+    const child = processOf([program, ...args]);
+    const lines: string[] = [];
+    const heard = createInterface({ input: child.stderr as Readable });
+    heard.on('line', (line) => {
+      lines.push(line);
+      // Said once the saga was seen as it was: what happens from now on is to be told.
+      if (line.includes('nothing new was started')) live.release();
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    live.outside.charge = 'works';
+    expect(code).toBe(2);
+    expect(lines).toContain('hold: done');
+    expect(lines).toContain('charge: failed terminal, card_declined: the card was declined');
+    expect(lines).toContain('undo of hold: done');
+    expect(lines.at(-1)).toBe('compensated (charge, card_declined)');
+    expect((await live.service.get(everyone, slow.id)).state).toBe('compensated');
   });
 
   test('makes a key up where none is given, and says to reuse it', async () => {
