@@ -66,9 +66,14 @@ function endOf(cell: MatrixCell): string {
   return `${cell.end}${why}${then}`;
 }
 
-function standingOf(cell: MatrixCell): string {
-  const words = Object.entries(cell.standing).map(([step, word]) => `${step} ${word}`);
-  return words.length === 0 ? 'nothing' : words.join(', ');
+/** What stood when a person was asked, and what the answer made of it. */
+function standingOf({ standing, left }: MatrixCell): string {
+  const words = Object.entries(standing).map(([step, word]) => `${step} ${word}`);
+  const steps = Object.keys({ ...standing, ...left });
+  const changed = steps.filter((step) => standing[step] !== left[step]);
+  const then = words.length === 0 ? 'nothing' : words.join(', ');
+  if (changed.length === 0) return then;
+  return `${then}; then ${changed.map((step) => `${step} ${left[step] ?? 'nothing'}`).join(', ')}`;
 }
 
 function grouped(

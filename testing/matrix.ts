@@ -1,4 +1,5 @@
 import type { AnySaga } from '../statemachines/language/saga.ts';
+import type { StandingReport } from '../statemachines/rules/standing.ts';
 import { exampleOf, NoExample } from './example.ts';
 import { failedBase, plainBases, type Run } from './matrix-base.ts';
 import { cancelCases } from './matrix-cancels.ts';
@@ -40,6 +41,8 @@ export interface MatrixCell {
   readonly finally: End;
   /** Steps whose effect stood at the first rest, as the standing report calls them. */
   readonly standing: Readonly<Record<string, string>>;
+  /** The same once a person had answered; equal where nobody was asked. */
+  readonly left: Readonly<Record<string, string>>;
   /** What was found wrong; empty where the failure was survived. */
   readonly findings: readonly string[];
   /** Why the failure never struck. Absent: it did, and the cell says what became of it. */
@@ -183,9 +186,6 @@ function cellOf(of: MatrixCase, ran: Played, struck: number): MatrixCell {
       `end: a person could bring it to ${of.mayEnd.join(' or ')}, and it is ${ran.finally}`,
     );
   }
-  const standing = (ran.standing?.steps ?? [])
-    .filter(({ standing: word }) => word !== 'nothing')
-    .map(({ step, standing: word }) => [step, word] as const);
   const missed = of.strikes.length - struck;
   return {
     case: of.name,
@@ -195,8 +195,14 @@ function cellOf(of: MatrixCase, ran: Played, struck: number): MatrixCell {
     end: ran.end,
     reason: ran.reason,
     finally: ran.finally,
-    standing: Object.fromEntries(standing),
+    standing: wordsOf(ran.standing),
+    left: wordsOf(ran.left),
     findings,
     ...(missed === 0 ? {} : { notReached: of.unreachable ?? 'the saga never came to it' }),
   };
+}
+
+function wordsOf(report: StandingReport | undefined): Record<string, string> {
+  const stood = (report?.steps ?? []).filter(({ standing }) => standing !== 'nothing');
+  return Object.fromEntries(stood.map(({ step, standing }) => [step, standing]));
 }

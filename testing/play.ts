@@ -42,6 +42,8 @@ export interface Played {
   readonly finally: End;
   /** What stood at the first rest. */
   readonly standing: StandingReport | undefined;
+  /** What stood once a person had answered. */
+  readonly left: StandingReport | undefined;
   readonly findings: readonly string[];
   readonly counts: SimulatedPlane['counts'];
   readonly events: readonly SagaEvent[];
@@ -152,6 +154,7 @@ function result(
     reason: rest?.review?.reason ?? rest?.incident?.reason ?? '',
     finally: state?.status ?? 'moving',
     standing: rest === undefined ? undefined : standingReport(rest),
+    left: state === undefined ? undefined : standingReport(state),
     findings,
     counts: { ...plane.counts },
     events: plane.events(id),
@@ -178,6 +181,7 @@ function neverStarted(plane: SimulatedPlane): Played {
     reason: '',
     finally: 'never started',
     standing: undefined,
+    left: undefined,
     findings: ['12: the start was never answered'],
     counts: { ...plane.counts },
     events: [],

@@ -43,6 +43,16 @@ describe('the failure matrix', () => {
     expect(missed(matrix)).toEqual([]);
   });
 
+  it('tells what stood when a person was asked, and what the answer made of it', async () => {
+    const matrix = await failureMatrix(order, { only: 'undo of courier: refused' });
+    const stood = { inventory: 'stands', payment: 'stands', courier: 'stands' };
+    const undone = { inventory: 'reversed', payment: 'reversed', courier: 'reversed' };
+    expect(matrix.cells).toMatchObject([{ standing: stood, left: undone }]);
+    expect(matrix.report()).toMatch(
+      /, courier stands; then inventory reversed, payment reversed, courier reversed$/m,
+    );
+  });
+
   it('says of an undo that has nothing to do that it was not reached', async () => {
     const matrix = await failureMatrix(document, { only: 'undo of DD08: s' });
     const why = 'its undo has nothing to do: the entry has no words, so nobody can find it';
@@ -300,6 +310,7 @@ describe('what the matrix asks for', () => {
       reason: '',
       finally: 'completed',
       standing: {},
+      left: {},
       findings: ['4: print/forward took effect 2 times'],
     } as const;
     const matrix = {
