@@ -156,8 +156,8 @@ export const claimMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/tool/ask.ts',
-        find: "{ how: ran.kind });\n    return { kind: 'unknown' };",
-        replace: "{ how: ran.kind });\n    return { kind: 'absent' };",
+        find: "{ how });\n    return { kind: 'unknown' };",
+        replace: "{ how });\n    return { kind: 'absent' };",
       },
     ],
   },
