@@ -1,6 +1,6 @@
 import type { AnyTool } from '../statemachines/language/tool.ts';
 import type { Action } from '../statemachines/rules/events.ts';
-import type { CallFact, EffectFact, PartnerFacts } from './checker/records.ts';
+import type { CallFact, EffectFact, Ids, PartnerFacts } from './checker/records.ts';
 import { callPolicy } from './mishaps.ts';
 import { recoveryOf } from './provider-terms.ts';
 
@@ -25,6 +25,7 @@ export interface Booked extends EffectFact {
 
 interface Part extends PartnerFacts {
   readonly calls: Writable<CallFact>[];
+  readonly accepted: { readonly correlationId: string; readonly ids: Ids }[];
   readonly effects: Booked[];
 }
 
@@ -51,10 +52,18 @@ export class ProviderBook {
       const { dedupe, keyTtlMs } = callPolicy(tool, caller.action);
       const ttl = keyTtlMs === undefined ? {} : { keyTtlMs };
       const recovery = forward ? recoveryOf(tool) : {};
-      part = { name, dedupe, ...ttl, ...recovery, calls: [], effects: [] };
+      part = { name, dedupe, ...ttl, ...recovery, calls: [], accepted: [], effects: [] };
       parts.set(name, part);
     }
     return part;
+  }
+
+  /** Notes that a call is to be settled later, and under which ids: its effect has others. */
+  accept(caller: Caller, tool: AnyTool): Ids {
+    const { accepted } = this.part(caller, tool);
+    const ids = { operation: `${caller.step}/${caller.action}~${accepted.length + 1}` };
+    accepted.push({ correlationId: caller.correlationId, ids });
+    return ids;
   }
 
   facts(tenant: string, sagaId: string): readonly PartnerFacts[] {

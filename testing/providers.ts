@@ -5,7 +5,7 @@ import type { Call, ImplementedTool, Question } from '../lambdas/tool/implementa
 import type { AnySaga } from '../statemachines/language/saga.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
 import type { Action, Cost } from '../statemachines/rules/events.ts';
-import type { CallFact } from './checker/records.ts';
+import type { CallFact, Ids } from './checker/records.ts';
 import { deviating, exampleOf, garbled, NoExample } from './example.ts';
 import { callPolicy, type Mishap } from './mishaps.ts';
 import { type Booked, type Caller, ProviderBook } from './provider-book.ts';
@@ -23,6 +23,8 @@ const BREACH_MS = 60_000;
 interface Pending {
   readonly key: string;
   readonly until: number;
+  /** What the provider calls it until then. */
+  readonly ids: Ids;
   readonly booked?: Booked;
 }
 
@@ -152,7 +154,7 @@ export class Providers {
       case 'pending_then_done':
       case 'pending_then_dropped':
       case 'pending_for_ever':
-        return this.#accept(caller, planned, commit, later);
+        return this.#accept(tool, caller, planned, commit, later);
       case 'deviates':
         return this.#deviate(tool, commit(), (output) => deviating(tool.output, output));
       case 'garbled':
@@ -161,6 +163,7 @@ export class Providers {
   }
 
   #accept(
+    tool: AnyTool,
     caller: Caller,
     planned: 'pending_then_done' | 'pending_then_dropped' | 'pending_for_ever',
     commit: () => Booked,
@@ -169,18 +172,19 @@ export class Providers {
     const until =
       planned === 'pending_for_ever' ? Infinity : this.#options.time.now() + SETTLES_AFTER_MS;
     const { correlationId, idempotencyKey: key } = caller;
-    this.#pending.set(correlationId, { key, until });
+    const waiting: Pending = { key, until, ids: this.book.accept(caller, tool) };
+    this.#pending.set(correlationId, waiting);
     if (planned === 'pending_then_done') {
       later(() => {
-        this.#pending.set(correlationId, { key, until, booked: commit() });
+        this.#pending.set(correlationId, { ...waiting, booked: commit() });
       }, until);
     }
-    return pending({ askAgainInMs: 5_000 });
+    return waits(waiting);
   }
 
   /** The call sent again under its key: what became of the first one. */
   #settled(tool: AnyTool, caller: Caller, waiting: Pending, commit: () => Booked): unknown {
-    if (this.#options.time.now() < waiting.until) return pending({ askAgainInMs: 5_000 });
+    if (this.#options.time.now() < waiting.until) return waits(waiting);
     return this.#reply(tool, caller.action, waiting.booked ?? commit());
   }
 
@@ -236,7 +240,7 @@ export class Providers {
       case 'absent':
         return absent();
       case 'pending':
-        return pending({ askAgainInMs: 5_000 });
+        return waits(silenced ? undefined : this.#pending.get(correlationId));
       case 'committed': {
         const found = this.#found(tool, caller);
         return found === undefined ? absent() : this.#reply(tool, caller.action, found, true);
@@ -379,6 +383,12 @@ export function demandOutputs(
       throw new NoExample(`${error.message}: ${remedy}`);
     }
   }
+}
+
+/** Accepted, and to be settled later. */
+function waits(waiting: Pending | undefined): unknown {
+  const told = waiting === undefined ? {} : { externalIds: waiting.ids };
+  return pending({ ...told, askAgainInMs: 5_000 });
 }
 
 function lost(tool: AnyTool): ToolFailure {

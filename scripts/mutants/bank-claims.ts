@@ -288,7 +288,7 @@ export const claimMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'statemachines/rules/outcome.ts',
-        find: 'if (isContradicted(action.externalIds, command.externalIds)) return false;',
+        find: 'if (contradicts(known, told)) return false;',
         replace: '',
       },
     ],

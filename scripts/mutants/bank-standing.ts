@@ -33,6 +33,18 @@ export const standingMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'ids-of-what-came-to-nothing',
+    why: 'the report names an effect by the id of a pending call that came to nothing',
+    invariant: 2,
+    edits: [
+      {
+        file: 'statemachines/rules/evolve-parts.ts',
+        find: '    externalIds: {},\n    round: action.round + 1,',
+        replace: '    externalIds: action.externalIds,\n    round: action.round + 1,',
+      },
+    ],
+  },
+  {
     name: 'extra-effect-left-out',
     why: 'the report leaves out an effect beside the recorded one',
     invariant: 2,

@@ -134,14 +134,17 @@ interface Call {
   };
 }
 
+const KEY_TTLS_MS = [8_000, 20_000, 60_000];
+
 function anyCall(chance: Chance): Call {
   const dedupe = chance.pick(['key', 'key', 'lookup', 'lookup', 'none'] as const);
   const forgets = dedupe === 'key' && chance.happens(0.4);
+  const timeoutMs = chance.pick([1_000, 2_000, 10_000]);
   return {
     dedupe,
-    timeoutMs: chance.pick([1_000, 2_000, 10_000]),
+    timeoutMs,
     settleMs: chance.pick([0, 500, 2_000, 30_000]),
-    ...(forgets ? { keyTtlMs: chance.pick([8_000, 20_000, 60_000]) } : {}),
+    ...(forgets ? { keyTtlMs: Math.max(timeoutMs + 3_000, chance.pick(KEY_TTLS_MS)) } : {}),
     retry: { maxAttempts: chance.between(2, 4), backoffMs: 100, maxBackoffMs: 2_000 },
   };
 }

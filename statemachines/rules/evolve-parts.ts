@@ -81,11 +81,12 @@ export function reopened(action: ActionState): ActionState {
   };
 }
 
-/** From now on calls are made under another key. */
+/** From now on calls are made under another key; what answers to the one before were about came to nothing. */
 export function nextRound(
   action: ActionState,
-): Pick<ActionState, 'round' | 'roundStarts' | 'roundSince'> {
+): Pick<ActionState, 'round' | 'roundStarts' | 'roundSince' | 'externalIds'> {
   return {
+    externalIds: {},
     round: action.round + 1,
     roundStarts: [...action.roundStarts, action.attempts + 1],
     roundSince: undefined,

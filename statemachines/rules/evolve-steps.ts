@@ -92,6 +92,7 @@ export function committed(state: SagaState, event: StepCommitted, head: Head): S
       by: head.actor,
       attempt: event.attempt,
       attemptNonce: event.attemptNonce,
+      externalIds: event.externalIds,
       result: event.result,
       undo: event.undo,
       cost: event.cost,

@@ -101,6 +101,7 @@ function adoptedStep(step: StepState, adopted: AdoptedStep, head: SagaEvent): St
     by: head.actor,
     attempt: 0,
     attemptNonce: '',
+    externalIds,
     result,
     undo: null,
     cost: undefined,

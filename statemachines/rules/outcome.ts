@@ -111,19 +111,22 @@ function overshootOf(action: ActionState, command: Commit): Cost | undefined {
 }
 
 /**
- * Late evidence of an effect already recorded changes nothing: the same external id, the same attempt,
- * another attempt of the same round at a provider that honours our key, or what a question found that may
- * have been the recorded one. An id that contradicts outweighs all of them: one call may be carried out
- * twice by what lies between us and the provider's books.
+ * Late evidence of an effect already recorded changes nothing: the same attempt, an id in common, another
+ * attempt of the same round at a provider that honours our key, or what a question found that may have been
+ * the recorded one. An id that contradicts outweighs all of them: one call may be carried out twice by what
+ * lies between us and the provider's books. Ids of answers before the commit do not count: what was
+ * `pending` may have come to nothing, or have got another id.
  */
 function isSameEffect(command: Commit, action: ActionState): boolean {
   const { commit, attempt } = action;
-  if (isContradicted(action.externalIds, command.externalIds)) return false;
+  const known = commit?.externalIds ?? {};
+  const told = command.externalIds;
+  if (contradicts(known, told)) return false;
   if (commit?.attemptNonce === command.attemptNonce) return true;
-  if (isSameIds(action.externalIds, command.externalIds)) return true;
-  if (isToldOf(command.externalIds) && isToldOf(action.externalIds)) return false;
-  // Without ids to compare, only another round's call can have been another effect.
+  if (hasCommon(known, told)) return true;
   if (roundOf(action, command.attempt) === roundOf(action, commit?.attempt ?? 0)) return true;
+  // Only another round's call can have been another effect, and ids of other names speak for one.
+  if (isToldOf(known) && isToldOf(told)) return false;
   if (command.foundAt === undefined) return false;
   return commit?.attemptNonce !== attempt?.nonce || isFoundAfter(command, attempt);
 }
@@ -154,14 +157,18 @@ function isToldOf(ids: ExternalIds): boolean {
   return Object.keys(ids).length > 0;
 }
 
-/** An id in common, and none that contradicts: two charges of one order share the order's id only. */
+/** Two charges of one order share the order's id only. */
 function isSameIds(left: ExternalIds, right: ExternalIds): boolean {
-  const common = Object.keys(right).some((name) => left[name] !== undefined);
-  return common && !isContradicted(left, right);
+  return hasCommon(left, right) && !contradicts(left, right);
 }
 
-function isContradicted(left: ExternalIds, right: ExternalIds): boolean {
-  return Object.entries(right).some(([name, id]) => left[name] !== undefined && left[name] !== id);
+function hasCommon(left: ExternalIds, right: ExternalIds): boolean {
+  return Object.keys(right).some((name) => Object.hasOwn(left, name));
+}
+
+/** The same name with another value. */
+function contradicts(left: ExternalIds, right: ExternalIds): boolean {
+  return Object.entries(right).some(([name, id]) => Object.hasOwn(left, name) && left[name] !== id);
 }
 
 function fail(

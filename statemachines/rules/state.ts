@@ -179,6 +179,8 @@ export interface Commit {
   readonly by: string;
   readonly attempt: number;
   readonly attemptNonce: string;
+  /** What the commit itself told; the action's also hold those of answers before it. */
+  readonly externalIds: ExternalIds;
   readonly result: Stored | null;
   readonly undo: StepCommitted['undo'];
   readonly cost: Cost | undefined;

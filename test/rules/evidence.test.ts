@@ -114,6 +114,69 @@ describe('an id that contradicts the one on record', () => {
   });
 });
 
+describe('what a pending answer told', () => {
+  const PENDING = { operation: 'OP-1' };
+
+  /** An attempt at a provider that accepted it, under an id of its own for that. */
+  function accepted(dedupe: 'key' | 'lookup', ids: Readonly<Record<string, string>> = PENDING) {
+    const reconcile = dedupe === 'lookup';
+    const rules = new Rules([{ name: 'a', dedupe, reconcile }, { name: 'b' }]).lost('a');
+    rules.does({ ...rules.told('a', 'pending'), externalIds: ids } as never);
+    expect(rules.state.steps.get('a')?.forward.externalIds).toEqual(ids);
+    return rules;
+  }
+
+  function settledAbsent(rules: Rules): Rules {
+    rules.wait(LONG_MS);
+    rules.does(rules.told('a', 'absent'));
+    return rules;
+  }
+
+  it('is no word against what a person answered without ids', () => {
+    const rules = accepted('lookup', { charge: 'PENDING-1' });
+    const late = rules.commit('a', 'forward', { externalIds: { charge: 'CH-1' } });
+    rules.wait(86_400_000);
+    rules.does(rules.assess());
+    rules.does(rules.answer('a', 'forward', 'committed'));
+    expect(rules.asks(late).kind).toBe('already');
+  });
+
+  it('is no word against an effect that came to be in another round', () => {
+    const rules = settledAbsent(accepted('lookup'));
+    rules.does(rules.claim('a'));
+    const second = rules.commit('a', 'forward', { externalIds: { charge: 'CH-2' } });
+    rules.does(second);
+    const externalIds = { operation: 'OP-2', charge: 'CH-2' };
+    expect(rules.asks({ ...second, externalIds } as typeof second).kind).toBe('already');
+  });
+
+  it('does not make its effect another one’s when that one told no id', () => {
+    const rules = accepted('lookup', { charge: 'CH-1' });
+    const first = rules.commit('a', 'forward', { externalIds: { charge: 'CH-1' } });
+    settledAbsent(rules);
+    rules.does(rules.claim('a'));
+    rules.does(rules.commit('a', 'forward', { externalIds: {} }));
+    expect(rules.does(first)).toMatchObject({ type: 'late_evidence', attempt: 1 });
+  });
+
+  it('is another word about an effect that was called for under the same key', () => {
+    const rules = accepted('key');
+    const first = rules.commit('a', 'forward', { externalIds: PENDING });
+    rules.wait(LONG_MS);
+    rules.does(rules.claim('a'));
+    rules.does(rules.commit('a', 'forward', { externalIds: { charge: 'CH-1' } }));
+    expect(rules.asks(first).kind).toBe('already');
+  });
+
+  it('is forgotten once it is known to have come to nothing', () => {
+    const rules = settledAbsent(accepted('lookup'));
+    expect(rules.state.steps.get('a')?.forward.externalIds).toEqual({});
+    rules.done('a');
+    const [step] = standingReport(rules.state).steps;
+    expect(step?.externalIds).toEqual({ forward: 'a-forward' });
+  });
+});
+
 describe('what a person vouched for', () => {
   it('is an incident once its call turns out to have committed', () => {
     const rules = underReview([{ name: 'a' }, { name: 'b', dedupe: 'none' }], 'b');

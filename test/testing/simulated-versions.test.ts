@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { order } from '../../examples/order/saga.ts';
 import { refund } from '../../examples/refund/saga.ts';
+import { anySaga } from '../../scripts/simulate/any-saga.ts';
 import { guarded } from '../../scripts/simulate/guarded.ts';
 import { simulatedSagas } from '../../scripts/simulate/sagas.ts';
+import { WORLD_SIZE } from '../../scripts/simulate/share.ts';
 import { checkReruns } from '../../testing/checker/reruns.ts';
 import { exampleOf } from '../../testing/example.ts';
 import { Policies } from '../../testing/policies.ts';
@@ -15,6 +17,11 @@ async function played(strikes: readonly Strike[]): Promise<readonly Outcome[]> {
   const started = [{ saga: guarded, tenant: 'acme', key: 'key-0', atMs: 0, input }];
   return (await playWorld({ seed: 1, started, strikes }, { later: [] })).outcomes;
 }
+
+it('every definition that `npm run simulate` draws can be built', () => {
+  expect(simulatedSagas(WORLD_SIZE.shapes).length).toBeGreaterThan(WORLD_SIZE.shapes);
+  for (let shape = 1; shape <= 300; shape += 1) expect(anySaga(shape).steps).not.toEqual([]);
+});
 
 describe('a later version', () => {
   it('differs from the first, and is the same one each time', () => {

@@ -267,7 +267,7 @@ function claimed(action: ActionFacts, event: Event): void {
 function reconciled(action: ActionFacts, event: Event): void {
   if (event.answer === 'absent') {
     const round = action.round + 1;
-    Object.assign(action, { known: 'retrying', round, suspectUntil: undefined });
+    Object.assign(action, { known: 'retrying', round, suspectUntil: undefined, ids: {} });
     return;
   }
   const ids = { ...action.ids, ...(event.externalIds as object | undefined) };
@@ -287,6 +287,7 @@ function reopen(action: ActionFacts): void {
   }
   action.known = 'retrying';
   action.round += 1;
+  action.ids = {};
 }
 
 /** It may have happened, and nothing says whether it did. */

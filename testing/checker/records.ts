@@ -40,6 +40,8 @@ export interface CostFact {
   readonly currency: string;
 }
 
+export type Ids = Readonly<Record<string, string>>;
+
 /** One effect as it stands in the partner's books. */
 export interface EffectFact {
   readonly id: string;
@@ -49,7 +51,7 @@ export interface EffectFact {
   /** Id of the effect that this one undoes. */
   readonly reverses?: string;
   /** Ids by which the partner knows it, as it told them. Absent: it keeps no note. */
-  readonly ids?: Readonly<Record<string, string>>;
+  readonly ids?: Ids;
   /** What it took for it, as it told whoever called: `null` where it took nothing, absent where it keeps no note. */
   readonly cost?: CostFact | null;
   /** Made by a person at the partner, beside the engine. */
@@ -66,6 +68,8 @@ export interface PartnerFacts {
   /** The call that its contract declares to undo or contain what it does. Absent: there is none, or it does not say. */
   readonly recovery?: { readonly estimate?: CostFact };
   readonly calls: readonly CallFact[];
+  /** Ids that it told of calls which it accepted, to settle them later. Absent: it keeps no note. */
+  readonly accepted?: readonly { readonly correlationId: string; readonly ids: Ids }[];
   readonly effects: readonly EffectFact[];
 }
 

@@ -7,12 +7,11 @@ import {
   type EffectFact,
   type Event,
   eventsIn,
+  type Ids,
   type PartnerFacts,
   type StoredRecord,
   stepsOf,
 } from './records.ts';
-
-type Ids = Readonly<Record<string, string>>;
 
 /** What the checker reads of a standing report. */
 export interface StandingWords {
@@ -184,11 +183,15 @@ function stepAgainstBooks(
     case 'irreversible':
       if (made.some((each) => !left.includes(each))) says('it was undone');
   }
+  const claims = claimsOf(step, events);
+  const waiting = partners
+    .flatMap(({ accepted = [] }) => accepted)
+    .filter(({ correlationId }) => claims.has(correlationId));
   const known = (ids: Ids, among: readonly EffectFact[]): void => {
     // A partner that does not say by which ids it knows an effect is not held to any.
     if (among.length === 0 || among.some((each) => each.ids === undefined)) return;
     for (const [name, id] of Object.entries(ids))
-      if (!among.some((each) => each.ids?.[name] === id))
+      if (![...among, ...waiting].some((each) => each.ids?.[name] === id))
         says(`no partner knows its ${name} ${id}`);
   };
   known(externalIds, [...made, ...undos]);
@@ -222,7 +225,12 @@ function wasCalled(
   events: readonly Event[],
   partners: readonly PartnerFacts[],
 ): boolean {
+  const claims = claimsOf(step, events);
+  return partners.some(({ calls }) => calls.some((call) => claims.has(call.correlationId)));
+}
+
+/** Correlation ids under which anything of a step was called. */
+function claimsOf(step: string, events: readonly Event[]): ReadonlySet<unknown> {
   const claims = events.filter((event) => event.type === 'step_claimed' && event.step === step);
-  const ids = new Set(claims.map((claim) => claim.correlationId));
-  return partners.some(({ calls }) => calls.some((call) => ids.has(call.correlationId)));
+  return new Set(claims.map((claim) => claim.correlationId));
 }
