@@ -98,7 +98,11 @@ export function problemAnswer(
 export function problemOf(error: unknown, clock: Clock, log: Log): Problem {
   if (error instanceof Problem) {
     if (error.status >= 500)
-      log.error('request failed', { problem: error.type, detail: error.detail });
+      log.error('request failed', {
+        problem: error.type,
+        detail: error.detail,
+        ...(error.cause === undefined ? {} : { cause: thrown(error.cause) }),
+      });
     return error;
   }
   if (error instanceof LedgerDamaged) {

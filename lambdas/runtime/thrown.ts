@@ -1,26 +1,39 @@
 /**
  * Names what was thrown, and where, as may stand in a ledger: `TypeError (tools.ts:41:12)`. Its text may
- * hold anything a provider or a caller sent, so it is left out; so are the folders of the machine.
+ * hold anything a provider or a caller sent, and so may its name and its stack, once somebody set them:
+ * only what looks like a name and like a line of code is read. Never throws itself.
  */
 export function thrown(error: unknown): string {
-  if (!(error instanceof Error)) return `a thrown ${typeof error}`;
-  const place = placeOf(error);
-  return place === undefined ? error.name : `${error.name} (${place})`;
+  try {
+    if (!(error instanceof Error)) return `a thrown ${typeof error}`;
+    const { name, message, stack } = error;
+    const called = typeof name === 'string' && NAME.test(name) ? name : 'Error';
+    const place = placeIn(stack, message);
+    return place === undefined ? called : `${called} (${place})`;
+  } catch {
+    return 'a thrown object';
+  }
 }
 
-/** `at read (/srv/tools.ts:41:12)`, `at file:///srv/tools.ts:41:12`. */
-const FRAME = /^\s*at (?:.*\()?([^()]+):(\d+):(\d+)\)?$/;
+const NAME = /^[A-Za-z_$][\w.$]{0,79}$/;
+/** `at read (/srv/tools.ts:41:12)`, `at async file:///srv/tools.ts:41:12`, `at Promise.all (index 0)`. */
+const FRAME = /^ {4}at (?:.*\()?([^()]*?)(?::(\d{1,7}):(\d{1,7}))?\)?$/;
+const CODE = /^[\w.@+[\]-]{1,80}\.[cm]?[jt]sx?$/;
 
 /** The first line of somebody's own code: neither of the platform nor of a package. */
-function placeOf({ stack, message }: Error): string | undefined {
-  if (typeof stack !== 'string') return undefined;
-  // A message may look like a frame; where it cannot be told from one, nothing is read.
-  const start = stack.indexOf(message);
-  if (start < 0) return undefined;
-  for (const line of stack.slice(start + message.length).split('\n')) {
-    const [, file = '', row, column] = FRAME.exec(line) ?? [];
-    if (file === '' || file.startsWith('node:') || file.includes('/node_modules/')) continue;
-    return `${file.split(/[/\\]/).at(-1)}:${row}:${column}`;
+function placeIn(stack: unknown, message: unknown): string | undefined {
+  if (typeof stack !== 'string' || typeof message !== 'string') return undefined;
+  // The text comes first, and may look like frames: where it was changed afterwards, nothing is read.
+  const header = /^[\w.$]*(?: \[\w+\])?/.exec(stack)?.[0] ?? '';
+  const texts = message === '' ? [`${header}\n`, `${header}: \n`] : [`${header}: ${message}\n`];
+  const text = texts.find((each) => stack.startsWith(each));
+  if (text === undefined) return undefined;
+  for (const line of stack.slice(text.length).split('\n')) {
+    const [frame, file = '', row, column] = FRAME.exec(line) ?? [];
+    if (frame === undefined) return undefined;
+    if (row === undefined || /[/\\]node_modules[/\\]/.test(file)) continue;
+    const base = file.split(/[/\\]/).at(-1) ?? '';
+    if (!file.startsWith('node:') && CODE.test(base)) return `${base}:${row}:${column}`;
   }
   return undefined;
 }

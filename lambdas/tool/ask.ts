@@ -102,8 +102,8 @@ export async function askProvider(
     attempt: claimed.attempt,
   });
   if (ran.kind !== 'answered') {
-    const how = ran.kind === 'threw' ? thrown(ran.error) : ran.kind;
-    log.warn('the provider could not be asked', { how });
+    const error = ran.kind === 'threw' ? { error: thrown(ran.error) } : {};
+    log.warn('the provider could not be asked', { how: ran.kind, ...error });
     return { kind: 'unknown' };
   }
   const kind = answerKind(ran.value);

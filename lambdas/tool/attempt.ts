@@ -40,9 +40,13 @@ export async function attempt(job: Job, state: SagaState): Promise<'done' | 'aga
       job.heard?.({ kind: 'worked' });
       return answered(job, ran.value, 'call');
     case 'threw':
-      // What nobody classified is mostly a mistake in the implementation: its log says where.
-      if (!isToolFailure(ran.error)) log.warn('call threw', { error: thrown(ran.error) });
-      return failed(job, state, classify(ran.error, job.tool.contract.effect, job.action), log);
+      return failed(
+        job,
+        state,
+        classify(ran.error, job.tool.contract.effect, job.action),
+        // What nobody classified may be a mistake in the implementation: the log says where it came from.
+        isToolFailure(ran.error) ? log : log.with({ error: thrown(ran.error) }),
+      );
     case 'timeout': {
       recordLate(job, ran.late, log);
       const message = `no answer within ${job.call.timeoutMs} ms`;

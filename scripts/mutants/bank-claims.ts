@@ -156,8 +156,8 @@ export const claimMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/tool/ask.ts',
-        find: "{ how });\n    return { kind: 'unknown' };",
-        replace: "{ how });\n    return { kind: 'absent' };",
+        find: "...error });\n    return { kind: 'unknown' };",
+        replace: "...error });\n    return { kind: 'absent' };",
       },
     ],
   },

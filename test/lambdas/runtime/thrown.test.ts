@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../../lambdas/runtime/thrown.ts';
 
+const HERE = /^\w+ \(thrown\.test\.ts:\d+:\d+\)$/;
+
 function caught(act: () => unknown): unknown {
   try {
     act();
@@ -8,6 +10,14 @@ function caught(act: () => unknown): unknown {
     return error;
   }
   throw new Error('nothing was thrown');
+}
+
+function failed(message: string): Error {
+  return new Error(message);
+}
+
+function withStack(message: string, stack: string): Error {
+  return Object.assign(new Error(message), { stack });
 }
 
 describe('what was thrown', () => {
@@ -23,34 +33,78 @@ describe('what was thrown', () => {
 
   it.each([
     ['a package', '    at parse (/srv/app/node_modules/pg/lib/index.js:9:1)'],
+    ['a package on Windows', '    at parse (C:\\app\\node_modules\\pg\\index.js:9:1)'],
     ['Node', '    at node:internal/url:816:5'],
     ['nobody', '    at async Promise.all (index 0)'],
+    ['nowhere', '    at new Promise (<anonymous>)'],
   ])('within %s is named with the next line of somebody’s own', (_whose, frame) => {
-    const error = new Error('x');
-    error.stack = `Error: x\n${frame}\n    at async Object.forward (file:///srv/app/tools.ts:41:12)`;
-    expect(thrown(error)).toBe('Error (tools.ts:41:12)');
+    const mine = '    at async Object.forward (file:///srv/app/tools.ts:41:12)';
+    expect(thrown(withStack('x', `Error: x\n${frame}\n${mine}`))).toBe('Error (tools.ts:41:12)');
   });
 
-  it('on Windows has no folder of the machine either', () => {
-    const error = new Error('x');
-    error.stack = 'Error: x\n    at forward (C:\\Users\\ada\\app\\tools.ts:41:12)';
-    expect(thrown(error)).toBe('Error (tools.ts:41:12)');
+  it.each([
+    ['with a code', 'TypeError [ERR_X]: x\n    at file:///srv/tools.mjs:41:12', 'tools.mjs:41:12'],
+    ['on Windows', 'Error: x\n    at go (C:\\Users\\ada\\tools.ts:41:12)', 'tools.ts:41:12'],
+    ['of a page', 'Error: x\n    at go (/srv/[id].handler.js:41:12)', '[id].handler.js:41:12'],
+  ])('%s has no folder of the machine', (_which, stack, place) => {
+    expect(thrown(withStack('x', stack))).toBe(`Error (${place})`);
   });
 
   it.each([
     ['looks like a frame', 's3cret\n    at s3cret (/srv/s3cret.ts:1:1)'],
     ['is empty', ''],
-    ['holds only a frame', '    at /srv/s3cret:1:1'],
+    ['holds only a frame', '    at /srv/s3cret.ts:1:1'],
+    ['is part of the name', 'rror'],
   ])('never brings a message that %s', (_what, message) => {
-    expect(thrown(caught(() => fail(message)))).toMatch(/^Error \(thrown\.test\.ts:\d+:\d+\)$/);
+    expect(thrown(failed(message))).toMatch(HERE);
   });
 
-  it('has no line where its message was changed afterwards, or its stack is gone', () => {
-    const error = new Error('first');
-    expect(error.stack).toContain('first');
-    error.message = 'at s3cret.ts:1:1';
-    expect(thrown(error)).toBe('Error');
-    expect(thrown(Object.assign(new RangeError('x'), { stack: undefined }))).toBe('RangeError');
+  it.each([
+    ['shortened', 'declined for\n    at s3cret (/srv/s3cret.ts:1:1)', 'declined'],
+    ['emptied', 'declined for\n    at s3cret (/srv/s3cret.ts:1:1)', ''],
+    ['replaced', 'declined', 'at s3cret.ts:1:1'],
+    ['made no text', '7', 7],
+  ])('has no line where its message was %s afterwards', (_how, before, after) => {
+    const error = failed(before);
+    expect(error.stack).toContain(before);
+    expect(thrown(Object.assign(error, { message: after }))).toBe('Error');
+  });
+
+  it.each([
+    ['a text', 'Error: x\n    at Ada Lovelace, 4111 1111 1111 1111:12:30'],
+    ['an address', 'Error: x\n    at ada@example.com:10:30'],
+    ['a query', 'Error: x\n    at file:///srv/tools.ts?token=s3cret:1:1'],
+    ['code in an address', 'Error: x\n    at data:text/javascript,const k="s3cret":1:1'],
+    ['a cause', 'Error: x\n    at node:fs:1:1\nCaused by: s3cret\n    at s3cret (/s3cret.ts:1:1)'],
+    ['a line that is none', 'Error: x\nat Baker Street (/s3cret.ts:10:30)'],
+    ['nothing', undefined],
+    ['no text', 7],
+  ])('has no line where its stack was set to %s', (_what, stack) => {
+    expect(thrown(Object.assign(new Error('x'), { stack }))).toBe('Error');
+  });
+
+  it.each([
+    ['a sentence', 'Ada Lovelace, Baker Street'],
+    ['very long', 'E'.repeat(1_000_000)],
+    ['half a character', '\ud800'],
+    ['no text', { card: '4111' }],
+    ['a symbol', Symbol('s3cret')],
+  ])('has no name of its own that is %s', (_what, name) => {
+    const error = Object.assign(new Error('x'), { stack: undefined });
+    expect(thrown(Object.defineProperty(error, 'name', { value: name }))).toBe('Error');
+  });
+
+  it('does not throw, whatever it is', () => {
+    const hostile = Object.defineProperty(new Error('x'), 'stack', {
+      get: () => {
+        throw new Error('s3cret');
+      },
+    });
+    expect(thrown(hostile)).toBe('a thrown object');
+    expect(thrown(Object.assign(new Error('x'), { message: null }))).toBe('Error');
+    const revoked = Proxy.revocable(new Error('x'), {});
+    revoked.revoke();
+    expect(thrown(revoked.proxy)).toBe('a thrown object');
   });
 
   it.each([
@@ -61,7 +115,3 @@ describe('what was thrown', () => {
     expect(thrown(value)).toBe(words);
   });
 });
-
-function fail(message: string): never {
-  throw new Error(message);
-}
