@@ -5,15 +5,26 @@
  */
 export function thrown(error: unknown): string {
   try {
-    if (!(error instanceof Error)) return `a thrown ${typeof error}`;
-    const { name, message, stack } = error;
-    const called = typeof name === 'string' && NAME.test(name) ? name : 'Error';
-    const place = placeIn(stack, message);
-    return place === undefined ? called : `${called} (${place})`;
+    const name = nameOf(error);
+    const place = error instanceof Error ? placeIn(error.stack, error.message) : undefined;
+    return place === undefined ? name : `${name} (${place})`;
   } catch {
-    return 'a thrown object';
+    return UNREADABLE;
   }
 }
+
+/** The same without the place, for whoever has no business in the code. */
+export function nameOf(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return `a thrown ${typeof error}`;
+    const { name }: { readonly name: unknown } = error;
+    return typeof name === 'string' && NAME.test(name) ? name : 'Error';
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+const UNREADABLE = 'a thrown object';
 
 const NAME = /^[A-Za-z_$][\w.$]{0,79}$/;
 /** `at read (/srv/tools.ts:41:12)`, `at async file:///srv/tools.ts:41:12`, `at Promise.all (index 0)`. */

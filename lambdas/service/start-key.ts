@@ -2,6 +2,7 @@ import type { AnySaga } from '../../statemachines/language/saga.ts';
 import { hasLoneSurrogate } from '../../statemachines/ledger/ijson-error.ts';
 import { sagaIdOf } from '../../statemachines/rules/keys.ts';
 import type { LedgerId } from '../ports/ledger-store.ts';
+import { nameOf } from '../runtime/thrown.ts';
 import type { Principal } from './principal.ts';
 import { Problem } from './problems.ts';
 
@@ -81,7 +82,7 @@ function businessKeyOf(saga: AnySaga, input: unknown): string | undefined {
   try {
     key = saga.businessKey(input);
   } catch (cause) {
-    const detail = `the businessKey of saga "${saga.name}" failed`;
+    const detail = `the businessKey of saga "${saga.name}" failed with ${nameOf(cause)}`;
     throw new Problem(
       'internal',
       detail,
