@@ -67,13 +67,13 @@ function endOf(cell: MatrixCell): string {
 }
 
 /** What stood when a person was asked, and what the answer made of it. */
-function standingOf({ standing, left }: MatrixCell): string {
+function standingOf({ standing, finalStanding: last }: MatrixCell): string {
   const words = Object.entries(standing).map(([step, word]) => `${step} ${word}`);
-  const steps = Object.keys({ ...standing, ...left });
-  const changed = steps.filter((step) => standing[step] !== left[step]);
-  const then = words.length === 0 ? 'nothing' : words.join(', ');
-  if (changed.length === 0) return then;
-  return `${then}; then ${changed.map((step) => `${step} ${left[step] ?? 'nothing'}`).join(', ')}`;
+  const steps = Object.keys({ ...standing, ...last });
+  const changed = steps.filter((step) => standing[step] !== last[step]);
+  const first = words.length === 0 ? 'nothing' : words.join(', ');
+  if (changed.length === 0) return first;
+  return `${first}; then ${changed.map((step) => `${step} ${last[step] ?? 'nothing'}`).join(', ')}`;
 }
 
 function grouped(

@@ -42,7 +42,7 @@ export interface MatrixCell {
   /** Steps whose effect stood at the first rest, as the standing report calls them. */
   readonly standing: Readonly<Record<string, string>>;
   /** The same once a person had answered; equal where nobody was asked. */
-  readonly left: Readonly<Record<string, string>>;
+  readonly finalStanding: Readonly<Record<string, string>>;
   /** What was found wrong; empty where the failure was survived. */
   readonly findings: readonly string[];
   /** Why the failure never struck. Absent: it did, and the cell says what became of it. */
@@ -196,7 +196,7 @@ function cellOf(of: MatrixCase, ran: Played, struck: number): MatrixCell {
     reason: ran.reason,
     finally: ran.finally,
     standing: wordsOf(ran.standing),
-    left: wordsOf(ran.left),
+    finalStanding: wordsOf(ran.finalStanding),
     findings,
     ...(missed === 0 ? {} : { notReached: of.unreachable ?? 'the saga never came to it' }),
   };

@@ -43,7 +43,7 @@ export interface Played {
   /** What stood at the first rest. */
   readonly standing: StandingReport | undefined;
   /** What stood once a person had answered. */
-  readonly left: StandingReport | undefined;
+  readonly finalStanding: StandingReport | undefined;
   readonly findings: readonly string[];
   readonly counts: SimulatedPlane['counts'];
   readonly events: readonly SagaEvent[];
@@ -154,7 +154,7 @@ function result(
     reason: rest?.review?.reason ?? rest?.incident?.reason ?? '',
     finally: state?.status ?? 'moving',
     standing: rest === undefined ? undefined : standingReport(rest),
-    left: state === undefined ? undefined : standingReport(state),
+    finalStanding: state === undefined ? undefined : standingReport(state),
     findings,
     counts: { ...plane.counts },
     events: plane.events(id),
@@ -181,7 +181,7 @@ function neverStarted(plane: SimulatedPlane): Played {
     reason: '',
     finally: 'never started',
     standing: undefined,
-    left: undefined,
+    finalStanding: undefined,
     findings: ['12: the start was never answered'],
     counts: { ...plane.counts },
     events: [],

@@ -3,44 +3,83 @@ import { shortTime } from './output.ts';
 
 type ActionView = StepView['forward'] | StepView['compensation'];
 
-/** What happened to a saga between two looks at it, a line each. What came and went between them is not in it. */
+interface Entry {
+  /** When it happened. Absent: it is under way. */
+  readonly at: string | undefined;
+  readonly line: string;
+}
+
+/**
+ * What happened to a saga between two looks at it, a line each, in the order in which it happened. What
+ * came and went between them is not in it.
+ */
 export function progress(before: SagaView, after: SagaView): string[] {
-  const lines = after.steps.flatMap((step, index) => {
-    const was = before.steps[index];
-    return [
-      changed(step.name, was?.forward, step.forward),
-      changed(`undo of ${step.name}`, was?.compensation, step.compensation),
-    ].filter((line) => line !== undefined);
-  });
-  return before.state === after.state ? lines : [...lines, stateOf(after)];
+  const forward = after.steps.map((step, index) =>
+    changed(step.name, before.steps[index]?.forward, step.forward),
+  );
+  const back = after.steps.map((step, index) =>
+    changed(undoOf(step), before.steps[index]?.compensation, step.compensation),
+  );
+  const moved = before.state === after.state ? [] : [stateOf(after)];
+  const recovers = after.state === 'compensating';
+  // Recovery begins with what stopped the saga, and goes from the last step to the first; of what
+  // happened at one moment, and of what is under way, it is told in this order, too.
+  const told = [...forward, ...(recovers ? moved : []), ...back.reverse()]
+    .filter((entry) => entry !== undefined)
+    .sort((left, right) => compare(left.at ?? NEVER, right.at ?? NEVER));
+  return [...told, ...(recovers ? [] : moved)].map(({ line }) => line);
+}
+
+/** After all that has happened. */
+const NEVER = '~';
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
+}
+
+function undoOf({ name, effect }: StepView): string {
+  if (effect === 'irreversible') return `containment of ${name}`;
+  return `${effect === 'supersede' ? 'superseding' : 'undo'} of ${name}`;
 }
 
 function changed(
   name: string,
   before: ActionView | undefined,
   after: ActionView,
-): string | undefined {
-  const same =
-    before?.state === after.state &&
-    before.attempts === after.attempts &&
-    before.failure?.at === after.failure?.at;
-  if (same || isQuiet(after)) return undefined;
-  const { failure, nextAt, attempts, state } = after;
-  const failed = failure !== undefined && state !== 'done';
-  return [
-    `${name}: ${state.replaceAll('_', ' ')}`,
+): Entry | undefined {
+  const { attempts, state, nextAt, committedAt, deferred } = after;
+  // A failure stays in the view while the next try is under way: it is told once.
+  const failure = before?.failure?.at === after.failure?.at ? undefined : after.failure;
+  const putOff = deferred === true && before?.nextAt !== nextAt;
+  const same = before?.state === state && before.attempts === attempts;
+  const untouched = attempts === 0 && deferred !== true && QUIET.has(state);
+  if (untouched || (same && failure === undefined && !putOff)) return undefined;
+  const line = [
+    `${name}: ${spoken(state)}`,
     attempts > 1 ? ` (try ${attempts})` : '',
-    failed ? `, ${failure.code}: ${failure.message}` : '',
+    failure === undefined ? '' : `, ${failure.code}: ${failure.message}`,
+    deferred === true ? ", not called: its tool's breaker is open" : '',
     nextAt === undefined ? '' : `; next at ${shortTime(nextAt)}`,
   ].join('');
+  return { at: state === 'done' ? committedAt : failure?.at, line };
 }
 
-/** Nothing was begun yet, or is to be. */
-function isQuiet({ state, attempts }: ActionView): boolean {
-  return attempts === 0 && (state === 'pending' || state === 'not_required' || state === 'blocked');
+/** Nothing of it was begun. */
+const QUIET: ReadonlySet<string> = new Set(['pending', 'not_required', 'blocked']);
+
+function stateOf({ state, halt, review, incident }: SagaView): Entry {
+  const asked = review ?? incident;
+  const why =
+    asked === undefined
+      ? [halt?.step, halt?.code ?? halt?.reason]
+      : [spoken(asked.reason), ...asked.steps];
+  const told = why.filter((part) => part !== undefined).join(', ');
+  return {
+    at: halt?.at,
+    line: `${spoken(state)}${told === '' ? '' : ` (${told})`}`,
+  };
 }
 
-function stateOf({ state, halt }: SagaView): string {
-  const why = [halt?.step, halt?.code ?? halt?.reason].filter((part) => part !== undefined);
-  return `${state.replaceAll('_', ' ')}${why.length === 0 ? '' : ` (${why.join(', ')})`}`;
+function spoken(word: string): string {
+  return word.replaceAll('_', ' ');
 }

@@ -186,7 +186,7 @@ function callProblems(
   }
   // A call under a key has to arrive while the provider surely remembers it, by clocks that differ.
   const shortest = call.timeoutMs + SKEW_MS;
-  if (call.keyTtlMs !== undefined && call.keyTtlMs <= shortest) {
+  if (dedupe === 'key' && call.keyTtlMs !== undefined && call.keyTtlMs <= shortest) {
     add(
       `keyTtlMs is ${JSON.stringify(call.keyTtlMs)}: the key may be forgotten before a call under it arrives`,
       `Use more than timeoutMs and ${SKEW_MS} ms for clocks that differ, which is ${shortest}, or say dedupe: 'lookup' or 'none'`,

@@ -47,7 +47,7 @@ describe('the failure matrix', () => {
     const matrix = await failureMatrix(order, { only: 'undo of courier: refused' });
     const stood = { inventory: 'stands', payment: 'stands', courier: 'stands' };
     const undone = { inventory: 'reversed', payment: 'reversed', courier: 'reversed' };
-    expect(matrix.cells).toMatchObject([{ standing: stood, left: undone }]);
+    expect(matrix.cells).toMatchObject([{ standing: stood, finalStanding: undone }]);
     expect(matrix.report()).toMatch(
       /, courier stands; then inventory reversed, payment reversed, courier reversed$/m,
     );
@@ -310,7 +310,7 @@ describe('what the matrix asks for', () => {
       reason: '',
       finally: 'completed',
       standing: {},
-      left: {},
+      finalStanding: {},
       findings: ['4: print/forward took effect 2 times'],
     } as const;
     const matrix = {

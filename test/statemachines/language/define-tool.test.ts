@@ -37,6 +37,11 @@ test('every effect class can be defined, is frozen, and carries its policies', (
   }
 });
 
+test('a key counts if it is remembered for longer than a call under it may take to arrive', () => {
+  const forward = { ...call, timeoutMs: 5_000, keyTtlMs: 7_001 };
+  expect(defineTool({ ...common, effect: 'irreversible', forward }).forward.keyTtlMs).toBe(7_001);
+});
+
 test('a read may be repeated, whatever its call says of repeats', () => {
   for (const dedupe of ['none', 'lookup', 'key'] as const) {
     const spec = { ...common, effect: 'read_only', reconcile: true } as const;
