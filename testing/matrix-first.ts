@@ -33,6 +33,7 @@ export function demandSound(saga: AnySaga, { end, events }: Pick<Played, 'end' |
 
 function endsBadly(saga: AnySaga, end: End, events: readonly SagaEvent[]): Error {
   const failure = events.find((event) => event.type === 'step_failed');
+  const doubt = events.find((event) => event.type === 'step_in_doubt');
   const defect = events.find(
     (event) => event.type === 'step_committed' && event.defect !== undefined,
   );
@@ -41,6 +42,8 @@ function endsBadly(saga: AnySaga, end: End, events: readonly SagaEvent[]): Error
       ? `: step "${failure.step}" fails, ${failure.code} (${failure.message})`
       : defect?.type === 'step_committed'
         ? `: the answer of step "${defect.step}" is refused, ${defect.defect?.code ?? ''} (${defect.defect?.message ?? ''})`
-        : '';
+        : doubt?.type === 'step_in_doubt'
+          ? `: step "${doubt.step}" is in doubt, ${doubt.code} (${doubt.message})`
+          : '';
   return new Error(`saga "${saga.name}" ends as ${end} where nothing fails${why}`);
 }

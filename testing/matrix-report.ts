@@ -61,7 +61,8 @@ function titleOf({ group }: MatrixCell): string {
 
 function endOf(cell: MatrixCell): string {
   if (cell.notReached !== undefined) return 'not reached';
-  const why = cell.reason === '' ? '' : ` (${cell.reason})`;
+  const asked = cell.end === 'needs_review' ? cell.reviews : [cell.reason];
+  const why = asked.join('') === '' ? '' : ` (${asked.join(', then ')})`;
   const then = cell.finally === cell.end ? '' : `, then ${cell.finally}`;
   return `${cell.end}${why}${then}`;
 }

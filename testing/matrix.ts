@@ -37,6 +37,8 @@ export interface MatrixCell {
   readonly end: End;
   /** Why a person was asked, or why it is an incident. */
   readonly reason: string;
+  /** Why a person was asked, each time until the end. */
+  readonly reviews: readonly string[];
   /** Where it ended once a person had answered. */
   readonly finally: End;
   /** Steps whose effect stood at the first rest, as the standing report calls them. */
@@ -194,6 +196,7 @@ function cellOf(of: MatrixCase, ran: Played, struck: number): MatrixCell {
     failure: of.failure,
     end: ran.end,
     reason: ran.reason,
+    reviews: ran.reviews,
     finally: ran.finally,
     standing: wordsOf(ran.standing),
     finalStanding: wordsOf(ran.finalStanding),

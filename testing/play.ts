@@ -38,6 +38,8 @@ export interface Played {
   readonly end: End;
   /** Why a person was asked, or why it is an incident. */
   readonly reason: string;
+  /** Why a person was asked, each time. */
+  readonly reviews: readonly string[];
   /** Where it ended once a person had answered; the same where nobody was asked. */
   readonly finally: End;
   /** What stood at the first rest. */
@@ -152,6 +154,9 @@ function result(
   return {
     end,
     reason: rest?.review?.reason ?? rest?.incident?.reason ?? '',
+    reviews: plane
+      .events(id)
+      .flatMap((event) => (event.type === 'review_opened' ? [event.reason] : [])),
     finally: state?.status ?? 'moving',
     standing: rest === undefined ? undefined : standingReport(rest),
     finalStanding: state === undefined ? undefined : standingReport(state),
@@ -179,6 +184,7 @@ function neverStarted(plane: SimulatedPlane): Played {
   return {
     end: 'never started',
     reason: '',
+    reviews: [],
     finally: 'never started',
     standing: undefined,
     finalStanding: undefined,

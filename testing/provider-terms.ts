@@ -1,3 +1,5 @@
+import { thrown } from '../lambdas/runtime/thrown.ts';
+import { hold } from '../lambdas/tool/failures.ts';
 import type { AnyTool } from '../statemachines/language/tool.ts';
 import type { Action, Cost, ExternalIds } from '../statemachines/rules/events.ts';
 import type { Chance } from './chance.ts';
@@ -32,8 +34,14 @@ export function drawnCharge(chance: Chance, estimate: Cost): Cost | undefined {
 
 /** The ids by which the outside world knows an effect. */
 export function idsOf(tool: AnyTool, input: unknown, output: unknown): ExternalIds {
-  const told = Object.entries(tool.externalIds?.({ input, output }) ?? {});
-  return Object.fromEntries(told.map(([name, id]) => [name, String(id)]));
+  let told: ExternalIds | undefined;
+  try {
+    told = tool.externalIds?.({ input, output });
+  } catch (error) {
+    throw hold('no_external_ids', `externalIds of "${tool.name}" failed with ${thrown(error)}`);
+  }
+  const ids = Object.entries(told ?? {});
+  return Object.fromEntries(ids.map(([name, id]) => [name, String(id)]));
 }
 
 /** The call that undoes or contains what the tool does, as its contract declares it. */

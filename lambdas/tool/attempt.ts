@@ -12,7 +12,7 @@ import { heardOf } from './breaker.ts';
 import { runUntil } from './deadline.ts';
 import { type Classified, classify, isToolFailure } from './failures.ts';
 import type { Call } from './implementation.ts';
-import { callOf, commitOf, type Job, nameOf } from './job.ts';
+import { callOf, commitOf, type Job, logOf, nameOf } from './job.ts';
 import { keptPending, keptWish, MAX_CODE_LENGTH } from './kept.ts';
 
 /** A call that starts with less than this share of its time left would only be cut off. */
@@ -202,14 +202,5 @@ async function write(
   await job.ledger.write(job.request, command, {
     actor: 'drive',
     deadlineAt: job.invocation.endsAt,
-  });
-}
-
-function logOf(job: Job): Log {
-  return job.host.log.with({
-    sagaId: job.request.sagaId,
-    step: job.request.step,
-    action: job.action,
-    attempt: job.claimed.attempt,
   });
 }

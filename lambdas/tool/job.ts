@@ -1,6 +1,7 @@
 import type { CallPolicy } from '../../statemachines/language/effects.ts';
 import type { Outcome } from '../../statemachines/rules/commands.ts';
 import type { Action, SagaEvent, StepClaimed } from '../../statemachines/rules/events.ts';
+import type { Log } from '../ports/log.ts';
 import type { Host } from '../runtime/host.ts';
 import type { SagaLedger } from '../runtime/saga-ledger.ts';
 import { type Answer, answerKind } from './answers.ts';
@@ -8,7 +9,7 @@ import type { OpenDoor } from './breaker.ts';
 import type { Call, ImplementedTool } from './implementation.ts';
 import { keptCost, keptIds } from './kept.ts';
 import type { Invocation, ToolRequest } from './request.ts';
-import { commitValues } from './values.ts';
+import { commitValues, type FoundValues } from './values.ts';
 
 /** Everything one attempt needs. */
 export interface Job {
@@ -64,10 +65,15 @@ export async function commitOf(
       : undefined;
   const output = details === undefined ? value : details.output;
   const given = details?.externalIds;
-  const values =
+  const { idsFlaw, ...values }: FoundValues =
     job.action === 'forward'
       ? await commitValues(host.stores, request, tool.contract, job.args, output, given)
       : { result: null, undo: null, externalIds: keptIds(given) };
+  const log = logOf(job);
+  if (values.defect !== undefined) log.warn('answer refused', { ...values.defect });
+  if (values.undo?.kind === 'unavailable')
+    log.warn('undo cannot be made', { why: values.undo.why });
+  if (idsFlaw !== undefined) log.warn('no external ids', { why: idsFlaw });
   const cost = keptCost(details?.cost);
   return {
     kind: 'commit',
@@ -76,6 +82,19 @@ export async function commitOf(
     ...values,
     ...(cost === undefined ? {} : { cost }),
   };
+}
+
+/** Its lines name the call. */
+export function logOf({
+  host,
+  request,
+  action,
+  claimed,
+}: Pick<Job, 'host' | 'request' | 'action'> & {
+  readonly claimed: Pick<StepClaimed, 'attempt'>;
+}): Log {
+  const { sagaId, step } = request;
+  return host.log.with({ sagaId, step, action, attempt: claimed.attempt });
 }
 
 /** Names the attempt in the outcome that is recorded of it. */

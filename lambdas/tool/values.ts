@@ -134,7 +134,11 @@ function isPlain(value: unknown): boolean {
   return Object.values(value).every(isPlain);
 }
 
-export type CommitValues = Pick<StepCommitted, 'result' | 'undo' | 'externalIds' | 'defect'>;
+export interface FoundValues
+  extends Pick<StepCommitted, 'result' | 'undo' | 'externalIds' | 'defect'> {
+  /** Why its ids are missing: for the log, not for the ledger. */
+  readonly idsFlaw?: string;
+}
 
 /**
  * What is recorded of a commit: the result, the compensation's arguments (invariant 6), the external
@@ -148,15 +152,17 @@ export async function commitValues(
   args: unknown,
   output: unknown,
   given: ExternalIds | undefined,
-): Promise<CommitValues> {
+): Promise<FoundValues> {
   const read = readOutput(tool, output);
   const kept = await keepResult(stores, id, tool, read.stored);
   const defect = read.defect ?? kept.defect;
+  const told = given === undefined ? externalIds(tool, args, read.value) : { ids: given };
   return {
     result: kept.result,
     undo: await undoArguments(stores, id, tool, args, read.value),
-    externalIds: keptIds(given ?? externalIds(tool, args, read.value)),
+    externalIds: keptIds(told.ids),
     ...(defect === undefined ? {} : { defect }),
+    ...(told.flaw === undefined ? {} : { idsFlaw: told.flaw }),
   };
 }
 
@@ -231,12 +237,16 @@ async function undoArguments(
   }
 }
 
-function externalIds(tool: AnyTool, input: unknown, output: unknown): ExternalIds {
+function externalIds(
+  tool: AnyTool,
+  input: unknown,
+  output: unknown,
+): { readonly ids: ExternalIds; readonly flaw?: string } {
   try {
-    return tool.externalIds?.({ input, output }) ?? {};
-  } catch {
+    return { ids: tool.externalIds?.({ input, output }) ?? {} };
+  } catch (error) {
     // An answer that deviates may lack what the ids are read from: the commit counts without them.
-    return {};
+    return { ids: {}, flaw: `reading them failed with ${thrown(error)}` };
   }
 }
 

@@ -47,7 +47,9 @@ describe('the failure matrix', () => {
     const matrix = await failureMatrix(order, { only: 'undo of courier: refused' });
     const stood = { inventory: 'stands', payment: 'stands', courier: 'stands' };
     const undone = { inventory: 'reversed', payment: 'reversed', courier: 'reversed' };
-    expect(matrix.cells).toMatchObject([{ standing: stood, finalStanding: undone }]);
+    expect(matrix.cells).toMatchObject([
+      { reviews: ['recovery_failed'], standing: stood, finalStanding: undone },
+    ]);
     expect(matrix.report()).toMatch(
       /, courier stands; then inventory reversed, payment reversed, courier reversed$/m,
     );
@@ -308,6 +310,7 @@ describe('what the matrix asks for', () => {
       failure: 'silent',
       end: 'completed',
       reason: '',
+      reviews: [],
       finally: 'completed',
       standing: {},
       finalStanding: {},
