@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { safeParse } from 'zod/v4/core';
 import type { AnyTool } from '../../statemachines/language/tool.ts';
 import { openRecord } from '../../statemachines/ledger/chain.ts';
 import type { ReviewDecision } from '../../statemachines/rules/commands.ts';
@@ -121,6 +122,13 @@ async function answerValues(
 ): Promise<AnswerValues> {
   if (request.answer !== 'committed' || request.action !== 'forward') return {};
   const tool = toolOf(parts, state, request.step ?? '');
+  if (!('result' in request) && !safeParse(tool.output, undefined).success) {
+    throw invalid(
+      `"committed" needs "result": what tool "${tool.name}" would have answered`,
+      'send "result", in the form that the tool\'s output has',
+      'result',
+    );
+  }
   fitted(tool.output, request.result, 'decision-invalid', `the result of tool "${tool.name}"`);
   const args = await knownArguments(parts, id, state, request.step ?? '', tool);
   const { stores } = parts.host;

@@ -56,13 +56,16 @@ function changed(
   if (untouched || (same && failure === undefined && !putOff)) return undefined;
   const line = [
     `${name}: ${spoken(state)}`,
-    attempts > 1 ? ` (try ${attempts})` : '',
+    attempts > 1 ? ` (call ${attempts})` : '',
     failure === undefined ? '' : `, ${failure.code}: ${failure.message}`,
     deferred === true ? ", not called: its tool's breaker is open" : '',
-    nextAt === undefined ? '' : `; next at ${shortTime(nextAt)}`,
+    nextAt === undefined || OVER.has(state) ? '' : `; next at ${shortTime(nextAt)}`,
   ].join('');
   return { at: state === 'done' ? committedAt : failure?.at, line };
 }
+
+/** No further call is made by itself. */
+const OVER: ReadonlySet<string> = new Set(['failed_terminal', 'failed']);
 
 /** Nothing of it was begun. */
 const QUIET: ReadonlySet<string> = new Set(['pending', 'not_required', 'blocked']);
@@ -74,9 +77,11 @@ function stateOf({ state, halt, review, incident }: SagaView): Entry {
       ? [halt?.step, halt?.code ?? halt?.reason]
       : [spoken(asked.reason), ...asked.steps];
   const told = why.filter((part) => part !== undefined).join(', ');
+  // An answer that was refused leaves its step done: nothing else tells why the saga failed.
+  const answer = incident !== undefined && halt?.reason === 'output_refused';
   return {
     at: halt?.at,
-    line: `${spoken(state)}${told === '' ? '' : ` (${told})`}`,
+    line: `${spoken(state)}${told === '' ? '' : ` (${told}${answer ? `; its answer was refused: ${halt.code}` : ''})`}`,
   };
 }
 

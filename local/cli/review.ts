@@ -4,6 +4,7 @@ import { parseIJson } from '../../statemachines/ledger/parse-ijson.ts';
 import { CliError } from './cli-error.ts';
 import { contextOf, idPath, queryOf } from './command-context.ts';
 import { inFlags } from './decision-flags.ts';
+import { decisionOptions } from './decision-options.ts';
 import { pairs, shortTime, table } from './output.ts';
 import { more, standingText } from './read.ts';
 import { sagaText } from './saga-text.ts';
@@ -182,13 +183,6 @@ function reviewText(review: ReviewView): string {
     ['plan', plan === undefined ? undefined : plan.hash],
     ['checkpoint', plan?.checkpoint === undefined ? undefined : `${plan.checkpoint} is kept`],
     ['cost', cost],
-    ['possible', review.decisions.length === 0 ? undefined : review.decisions.join(', ')],
-    [
-      'answerable',
-      review.answerable.length === 0
-        ? undefined
-        : review.answerable.map((each) => `${each.step} ${each.action}`).join(', '),
-    ],
     [
       'decided',
       decided === undefined
@@ -212,5 +206,10 @@ function reviewText(review: ReviewView): string {
       `advice by ${each.by}, ${shortTime(each.at)}: ${each.gone ?? JSON.stringify(each.value)}`,
   );
   const lines = advice.length === 0 ? '' : `\n\n${advice.join('\n')}`;
-  return `${head}${recovery}\n\n${standingText(review.standing)}${lines}`;
+  const options = decisionOptions(review).map((each) => `  ${each}`);
+  const decide =
+    options.length === 0
+      ? ''
+      : `\n\ndecide with: counterstep review decide ${review.id}, and one of\n${options.join('\n')}`;
+  return `${head}${recovery}\n\n${standingText(review.standing)}${lines}${decide}`;
 }

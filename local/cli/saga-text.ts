@@ -1,5 +1,5 @@
 import type { SagaView } from '../../lambdas/service/wire.ts';
-import { type Output, pairs, shortTime, table } from './output.ts';
+import { clean, type Output, pairs, shortTime, table } from './output.ts';
 
 /** A saga for a person: what it is, and each step forward and back. */
 export function sagaText(saga: SagaView, output: Output): string {
@@ -44,8 +44,22 @@ export function sagaText(saga: SagaView, output: Output): string {
     ['STEP', 'TOOL', 'EFFECT', 'FORWARD', 'TRIES', 'BACK', 'IDS', 'FAILURE'],
     rows,
   );
+  const failures = saga.steps.flatMap(({ name, forward, compensation }) => [
+    ...failureText(name, forward),
+    ...failureText(`undo of ${name}`, compensation),
+  ]);
+  const why = failures.length === 0 ? '' : `\n\n${failures.join('\n')}`;
   const to = saga.checkpoint === undefined ? '' : ` to checkpoint ${saga.checkpoint}`;
-  return `state       ${output.state(saga.state)}${to}\n${head}\n\n${steps}`;
+  return `state       ${output.state(saga.state)}${to}\n${head}\n\n${steps}${why}`;
+}
+
+/** What the table has only the code of. */
+function failureText(
+  name: string,
+  { failure }: SagaView['steps'][number]['forward' | 'compensation'],
+): string[] {
+  if (failure === undefined || failure.message === '') return [];
+  return [clean(`${name}: ${failure.code}: ${failure.message}`)];
 }
 
 function costText(cost: NonNullable<SagaView['recoveryCost']>): string {

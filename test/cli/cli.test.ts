@@ -164,6 +164,7 @@ describe('the exit code of a saga', () => {
     ]);
     expect([two.code, three.code, four.code, waiting.code, none.code]).toEqual([2, 3, 4, 3, 1]);
     expect(three.out).toMatch(/\ncharge +charge-card +reversible_with_cost +in_doubt +1 /);
+    expect(three.out).toMatch(/\ncharge: lost: the connection was lost\n/);
     expect(three.out).toMatch(/review +[0-9a-f]{32}\.\d+: nobody can say/);
 
     const slow = await live.slow('exit-slow');
@@ -266,6 +267,22 @@ describe('review', () => {
     );
     expect(stepless.err).toMatch(/^error: --answer needs --step\n/);
     expect(priced.err).toMatch(/does not fit its schema \(--currency: invalid_format\)\n/);
+
+    const table = await run(['review', 'show', id, '--table']);
+    expect(table.out).toContain(
+      [
+        `decide with: counterstep review decide ${id}, and one of`,
+        '  --retry',
+        '  --recover',
+        '  --answer committed --step charge --result <file> --evidence <text>',
+        '  --answer absent --step charge --evidence <text>',
+      ].join('\n'),
+    );
+    const seen = ['--step', 'charge', '--evidence', 'seen'];
+    const resultless = await run(['review', 'decide', id, '--answer', 'committed', ...seen]);
+    expect(resultless.err).toMatch(
+      /^error: "committed" needs --result: what tool "charge-card" would have answered\n {2}send --result/,
+    );
 
     const result = file('result.json', '{"chargeId":"C-9"}');
     const decided = await run([

@@ -46,7 +46,7 @@ describe('what happened between two looks', () => {
       expect.stringMatching(/^a: retrying, retryable: no; next at [\d-]+ [\d:]+Z$/),
     ]);
     rules.wait(5_000);
-    expect(told(rules, () => rules.does(rules.claim('a')))).toEqual(['a: running (try 2)']);
+    expect(told(rules, () => rules.does(rules.claim('a')))).toEqual(['a: running (call 2)']);
   });
 
   it('tells of a recovery in the order in which it went', () => {

@@ -42,6 +42,25 @@ describe('a matrix', () => {
     );
   });
 
+  it('names ids that cannot be read, and the line', async () => {
+    const forward = { ...call, dedupe: 'none' } as const;
+    const send = defineTool({
+      name: 'send',
+      description: 'Sends.',
+      effect: 'irreversible',
+      input: value,
+      output: value,
+      externalIds: ({ output }) => ({ id: (output as unknown as { a: { b: string } }).a.b }),
+      forward,
+    });
+    const saga = defineSagaFromSteps({ name: 'post', version: '1', input: value }, [
+      { name: 'only', tool: send, input: () => ({ id: 'x' }) },
+    ]);
+    await expect(failureMatrix(saga)).rejects.toThrow(
+      /step "only" fails, no_external_ids \(externalIds of "send" failed with TypeError \(matrix-first\.test\.ts:\d+:\d+\)\)/,
+    );
+  });
+
   it('says which step keeps the saga from its end where nothing fails', async () => {
     const never = sagaOf(
       ({ output }) => output,

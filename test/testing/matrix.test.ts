@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { document } from '../../examples/document/saga.ts';
 import { order } from '../../examples/order/saga.ts';
 import { refund, refundOf } from '../../examples/refund/saga.ts';
-import { kept } from '../../scripts/mutants/sagas.ts';
+import { dear, kept } from '../../scripts/mutants/sagas.ts';
 import { anySaga } from '../../scripts/simulate/any-saga.ts';
 import { eager } from '../../scripts/simulate/eager.ts';
 import { forgetful } from '../../scripts/simulate/forgetful.ts';
@@ -52,6 +52,14 @@ describe('the failure matrix', () => {
     ]);
     expect(matrix.report()).toMatch(
       /, courier stands; then inventory reversed, payment reversed, courier reversed$/m,
+    );
+  });
+
+  it('lists each time a person is asked', async () => {
+    const matrix = await failureMatrix(dear, { only: 'undo of best: refused' });
+    expect(matrix.cells).toMatchObject([{ reviews: ['cost_ceiling', 'recovery_failed'] }]);
+    expect(matrix.report()).toContain(
+      'needs_review (cost_ceiling, then recovery_failed), then compensated',
     );
   });
 
