@@ -177,6 +177,9 @@ function decidedView(event: DecidedEvent): NonNullable<ReviewView['decided']> {
   };
 }
 
+/** Nothing failed: asked again, the saga would ask the same. */
+const NOTHING_TO_RETRY: readonly string[] = ['cost_ceiling', 'undo_unavailable', 'human_decision'];
+
 function possibleDecisions(state: SagaState, kind: ReviewItemView['kind']): Decision[] {
   if (kind === 'incident') return ['close'];
   const recovers = state.halt !== undefined;
@@ -187,7 +190,7 @@ function possibleDecisions(state: SagaState, kind: ReviewItemView['kind']): Deci
     (step) => !isRecovered(step) && !kept.has(step.record.name),
   );
   return [
-    'retry',
+    ...(NOTHING_TO_RETRY.includes(state.review?.reason ?? '') ? [] : (['retry'] as const)),
     ...(mayRecover ? (['recover'] as const) : []),
     ...(costs ? (['approve'] as const) : []),
     ...(answerable(state).length === 0 ? [] : (['answer'] as const)),

@@ -168,7 +168,7 @@ describe('a recovery over its ceiling', () => {
           { step: 'hold', action: 'compensate', after: ['charge'] },
         ],
       },
-      decisions: ['retry', 'approve', 'resolve', 'reject'],
+      decisions: ['approve', 'resolve', 'reject'],
     });
     expect(saga.steps.map((step) => step.compensation.state)).toEqual([
       'pending',
