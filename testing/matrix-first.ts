@@ -32,18 +32,24 @@ export function demandSound(saga: AnySaga, { end, events }: Pick<Played, 'end' |
 }
 
 function endsBadly(saga: AnySaga, end: End, events: readonly SagaEvent[]): Error {
-  const failure = events.find((event) => event.type === 'step_failed');
-  const doubt = events.find((event) => event.type === 'step_in_doubt');
-  const defect = events.find(
-    (event) => event.type === 'step_committed' && event.defect !== undefined,
+  const failures = events.flatMap((event) =>
+    event.type === 'step_failed'
+      ? [`step "${event.step}" fails, ${event.code} (${event.message})`]
+      : [],
   );
-  const why =
-    failure?.type === 'step_failed'
-      ? `: step "${failure.step}" fails, ${failure.code} (${failure.message})`
-      : defect?.type === 'step_committed'
-        ? `: the answer of step "${defect.step}" is refused, ${defect.defect?.code ?? ''} (${defect.defect?.message ?? ''})`
-        : doubt?.type === 'step_in_doubt'
-          ? `: step "${doubt.step}" is in doubt, ${doubt.code} (${doubt.message})`
-          : '';
-  return new Error(`saga "${saga.name}" ends as ${end} where nothing fails${why}`);
+  const defects = events.flatMap((event) =>
+    event.type === 'step_committed' && event.defect !== undefined
+      ? [
+          `the answer of step "${event.step}" is refused, ${event.defect.code} (${event.defect.message})`,
+        ]
+      : [],
+  );
+  const doubts = events.flatMap((event) =>
+    event.type === 'step_in_doubt'
+      ? [`step "${event.step}" is in doubt, ${event.code} (${event.message})`]
+      : [],
+  );
+  const [why] = [...failures, ...defects, ...doubts];
+  const told = why === undefined ? '' : `: ${why}`;
+  return new Error(`saga "${saga.name}" ends as ${end} where nothing fails${told}`);
 }

@@ -4,7 +4,7 @@ import type { ActionState, Attempt } from '../../statemachines/rules/state.ts';
 import { thrown } from '../runtime/thrown.ts';
 import { answerKind } from './answers.ts';
 import { runUntil } from './deadline.ts';
-import { callOf, commitOf, type Job } from './job.ts';
+import { callOf, commitOf, type Job, logOf } from './job.ts';
 import { keptPending, RECORDING_MS } from './kept.ts';
 
 export type ProviderAnswer =
@@ -94,13 +94,7 @@ export async function askProvider(
     job.tool.reconcile?.(question, callOf({ ...job, claimed: { ...claimed, deadlineAt } }, signal)),
   );
   if (ran.kind === 'timeout') ran.late.catch(() => {});
-  const log = job.host.log.with({
-    tenant: job.request.tenant,
-    sagaId: job.request.sagaId,
-    step: job.request.step,
-    action: job.action,
-    attempt: claimed.attempt,
-  });
+  const log = logOf({ ...job, claimed }).with({ tenant: job.request.tenant });
   if (ran.kind !== 'answered') {
     const error = ran.kind === 'threw' ? { error: thrown(ran.error) } : {};
     log.warn('the provider could not be asked', { how: ran.kind, ...error });

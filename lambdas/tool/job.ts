@@ -65,15 +65,12 @@ export async function commitOf(
       : undefined;
   const output = details === undefined ? value : details.output;
   const given = details?.externalIds;
-  const { idsFlaw, ...values }: FoundValues =
+  const found: FoundValues =
     job.action === 'forward'
       ? await commitValues(host.stores, request, tool.contract, job.args, output, given)
       : { result: null, undo: null, externalIds: keptIds(given) };
-  const log = logOf(job);
-  if (values.defect !== undefined) log.warn('answer refused', { ...values.defect });
-  if (values.undo?.kind === 'unavailable')
-    log.warn('undo cannot be made', { why: values.undo.why });
-  if (idsFlaw !== undefined) log.warn('no external ids', { why: idsFlaw });
+  noteFlaws(job, found);
+  const { idsFlaw: _idsFlaw, ...values } = found;
   const cost = keptCost(details?.cost);
   return {
     kind: 'commit',
@@ -82,6 +79,13 @@ export async function commitOf(
     ...values,
     ...(cost === undefined ? {} : { cost }),
   };
+}
+
+/** What is wrong with an answer is told at once: nobody reads a ledger before something is missed. */
+function noteFlaws(job: Parameters<typeof logOf>[0], { defect, undo, idsFlaw }: FoundValues): void {
+  if (defect !== undefined) logOf(job).warn('answer refused', { ...defect });
+  if (undo?.kind === 'unavailable') logOf(job).warn('undo cannot be made', { why: undo.why });
+  if (idsFlaw !== undefined) logOf(job).warn('no external ids', { why: idsFlaw });
 }
 
 /** Its lines name the call. */

@@ -78,10 +78,11 @@ function stateOf({ state, halt, review, incident }: SagaView): Entry {
       : [spoken(asked.reason), ...asked.steps];
   const told = why.filter((part) => part !== undefined).join(', ');
   // An answer that was refused leaves its step done: nothing else tells why the saga failed.
-  const answer = incident !== undefined && halt?.reason === 'output_refused';
+  const refused = incident !== undefined && halt?.reason === 'output_refused';
+  const answer = refused ? `; its answer was refused: ${halt.code}` : '';
   return {
     at: halt?.at,
-    line: `${spoken(state)}${told === '' ? '' : ` (${told}${answer ? `; its answer was refused: ${halt.code}` : ''})`}`,
+    line: told === '' ? spoken(state) : `${spoken(state)} (${told}${answer})`,
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type StepFacts,
   skippedWhy,
 } from './facts.ts';
-import { type CostFact, FINAL, undoOf } from './records.ts';
+import { type CostFact, FINAL, type Ids, undoOf } from './records.ts';
 import { spendingOf } from './spending.ts';
 
 /** What a standing report must say of one step. */
@@ -17,13 +17,13 @@ export interface ExpectedStep {
   readonly effect: string;
   readonly standing: string;
   readonly words: string;
-  readonly externalIds: Readonly<Record<string, string>>;
-  readonly recoveryIds?: Readonly<Record<string, string>>;
+  readonly externalIds: Ids;
+  readonly recoveryIds?: Ids;
   readonly cost?: CostFact;
   readonly overshoot?: CostFact;
   readonly by?: string;
   readonly evidence?: string;
-  readonly extra: readonly Readonly<Record<string, string>>[];
+  readonly extra: readonly Ids[];
 }
 
 /** What a standing report must say, by the events it was made from. */

@@ -1,6 +1,7 @@
 import {
   type CostFact,
   type Event,
+  type Ids,
   number,
   SKEW_MS,
   type StepFact,
@@ -23,7 +24,7 @@ export interface ActionFacts {
   /** Until then an earlier attempt of this round may still land. */
   suspectUntil: number | undefined;
   reserved: CostFact | undefined;
-  ids: Readonly<Record<string, string>>;
+  ids: Ids;
   commit: Event | undefined;
   failure: { readonly class: string; readonly code: string } | undefined;
 }
@@ -34,7 +35,7 @@ export interface StepFacts extends StepFact {
   readonly forward: ActionFacts;
   recovery: ActionFacts | undefined;
   resolved: { readonly by: string; readonly evidence: string } | undefined;
-  readonly late: Readonly<Record<string, string>>[];
+  readonly late: Ids[];
 }
 
 export interface HaltFacts {
@@ -94,7 +95,7 @@ export class SagaFacts {
         if (step !== undefined) reconciled(actionOf(step, event.action), event);
         break;
       case 'late_evidence':
-        step?.late.push((event.externalIds ?? {}) as Readonly<Record<string, string>>);
+        step?.late.push((event.externalIds ?? {}) as Ids);
         break;
       case 'saga_halted':
         this.#halt(String(event.reason), event);
@@ -217,10 +218,10 @@ export function factsOf(events: readonly Event[]): SagaFacts | undefined {
   return facts;
 }
 
-function adoptedIds(first: Event, step: string): Readonly<Record<string, string>> | undefined {
+function adoptedIds(first: Event, step: string): Ids | undefined {
   const adopted = (first.adopted ?? []) as readonly {
     readonly step: string;
-    readonly externalIds: Readonly<Record<string, string>>;
+    readonly externalIds: Ids;
   }[];
   return adopted.find((each) => each.step === step)?.externalIds;
 }
