@@ -33,15 +33,7 @@ describe('a second effect', () => {
     const first = rules.commit('a', 'forward', { externalIds });
     rules.does(rules.assess());
     rules.wait(LONG_MS);
-    rules.does(
-      rules.decision({
-        decision: 'answer',
-        step: 'a',
-        action: 'forward',
-        answer: 'absent',
-        ...seen,
-      }),
-    );
+    rules.does(rules.answer('a', 'forward', 'absent'));
     rules.does(rules.claim('a'));
     const second = { externalIds: { order: 'O-1', charge: 'CH-2' } };
     rules.does(rules.commit('a', 'forward', second));
@@ -206,9 +198,7 @@ describe('what a person vouched for', () => {
     rules.wait(LONG_MS);
     rules.does(rules.decision({ decision: 'resolve', step: 'b', ...seen }));
     rules.does(rules.settle());
-    const undo = { kind: 'inline', value: { id: 'b' } } as const;
-    const committed = { step: 'b', action: 'forward', answer: 'committed', undo } as const;
-    rules.does(rules.decision({ decision: 'answer', ...committed, ...seen }));
+    rules.does(rules.answer('b', 'forward', 'committed'));
     expect(rules.state.steps.get('b')).toMatchObject({ resolved: undefined });
     rules.undone('b');
   });
@@ -226,8 +216,7 @@ describe('what a person vouched for', () => {
   it('keeps a pivot that committed after all from going forward (invariant 10)', () => {
     const rules = underReview(PIVOT, 'p');
     const late = rules.commit('p');
-    const absent = { decision: 'answer', step: 'p', action: 'forward', answer: 'absent' } as const;
-    rules.does(rules.decision({ ...absent, ...seen }));
+    rules.does(rules.answer('p', 'forward', 'absent'));
     for (let tries = 0; tries < 3; tries += 1) {
       rules.does(rules.claim('a', 'compensate'));
       rules.does(rules.fail('a', 'terminal_hold', 'compensate'));

@@ -196,13 +196,7 @@ describe('the decision', () => {
 
   it('answer "absent" waits until the call can no longer land, then raises the round (invariant 9)', () => {
     const rules = unknown();
-    const answer = rules.decision({
-      decision: 'answer',
-      step: 'a',
-      action: 'forward',
-      answer: 'absent',
-      evidence,
-    });
+    const answer = rules.answer('a', 'forward', 'absent');
     const until = rules.now + Math.max(SETTLE_MS, 1_000) + SKEW_MS;
     expect(rules.refuses(answer)).toMatchObject({ reason: 'conflict', until });
     rules.now = until;
@@ -226,14 +220,8 @@ describe('the decision', () => {
   it('answer is refused for what is known', () => {
     const rules = held();
     for (const step of ['a', 'b']) {
-      const answer = {
-        decision: 'answer',
-        step,
-        action: 'forward',
-        answer: 'absent',
-        evidence,
-      } as const;
-      expect(rules.refuses(rules.decision(answer))).toMatchObject({ reason: 'conflict' });
+      const answer = rules.answer(step, 'forward', 'absent');
+      expect(rules.refuses(answer)).toMatchObject({ reason: 'conflict' });
     }
   });
 
@@ -247,15 +235,7 @@ describe('the decision', () => {
       reason: 'unknown_outcome',
       steps: ['a'],
     });
-    rules.does(
-      rules.decision({
-        decision: 'answer',
-        step: 'a',
-        action: 'compensate',
-        answer: 'committed',
-        evidence,
-      }),
-    );
+    rules.does(rules.answer('a', 'compensate', 'committed'));
     expect(rules.does(rules.settle())).toMatchObject({ type: 'saga_compensated' });
   });
 

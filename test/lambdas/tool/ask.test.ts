@@ -1,12 +1,9 @@
 import { defineTool } from 'counterstep';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { systemClock } from '../../../lambdas/ports/clock.ts';
-import { SagaLedger } from '../../../lambdas/runtime/saga-ledger.ts';
 import { askProvider } from '../../../lambdas/tool/ask.ts';
 import { implementTool } from '../../../lambdas/tool/implementation.ts';
-import { World } from '../../service/world.ts';
-import { heardLog } from '../../support/heard-log.ts';
+import { callJob } from '../../support/call-job.ts';
 
 const call = { dedupe: 'lookup', timeoutMs: 2_000, settleMs: 0 } as const;
 const book = defineTool({
@@ -35,31 +32,9 @@ it.each([
 ])(
   'a question that %s is logged with the attempt it was about',
   async (_what, reconcile, message) => {
-    const log = heardLog();
-    const host = { ...new World().host, clock: systemClock, log };
-    const tool = implementTool(book, { forward: () => ({}), reconcile });
-    const answer = await askProvider(
-      {
-        host,
-        ledger: new SagaLedger(host),
-        tool,
-        request: {
-          tenant: 'acme',
-          sagaId: 's-1',
-          epoch: 1,
-          saga: 'trip',
-          step: 'out',
-          action: 'forward',
-          softDeadlineAt: 0,
-        },
-        invocation: { endsAt: host.clock.now() + 10_000 },
-        action: 'forward',
-        call: tool.contract.forward,
-        args: {},
-      },
-      {},
-      { key: 'k', correlationId: 'c', attempt: 2, round: 1 },
-    );
+    const { job, log } = callJob(implementTool(book, { forward: () => ({}), reconcile }), {});
+    const claimed = { key: 'k', correlationId: 'c', attempt: 2, round: 1 };
+    const answer = await askProvider(job, {}, claimed);
     expect(answer).toEqual({ kind: 'unknown' });
     expect(log.lines).toMatchObject([
       {

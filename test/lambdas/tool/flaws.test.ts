@@ -1,11 +1,9 @@
 import { defineTool } from 'counterstep';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { SagaLedger } from '../../../lambdas/runtime/saga-ledger.ts';
 import { implementTool } from '../../../lambdas/tool/implementation.ts';
 import { commitOf } from '../../../lambdas/tool/job.ts';
-import { World } from '../../service/world.ts';
-import { heardLog } from '../../support/heard-log.ts';
+import { callJob } from '../../support/call-job.ts';
 
 /** What is wrong with an answer is in the log at once, not only in a ledger that nobody reads yet. */
 
@@ -30,31 +28,10 @@ function booking(members: {
 }
 
 async function heard(tool: ReturnType<typeof booking>, answer: { readonly id: string }) {
-  const log = heardLog();
-  const host = { ...new World().host, log };
-  const commit = await commitOf(
-    {
-      host,
-      ledger: new SagaLedger(host),
-      tool: implementTool(tool, { forward: () => answer, compensate: () => undefined }),
-      request: {
-        tenant: 'acme',
-        sagaId: 's-1',
-        epoch: 1,
-        saga: 'trip',
-        step: 'out',
-        action: 'forward',
-        softDeadlineAt: 0,
-      },
-      invocation: { endsAt: host.clock.now() + 10_000 },
-      action: 'forward',
-      call: tool.forward,
-      args: { id: 'x' },
-      claimed: { attempt: 2, attemptNonce: 'n' },
-    },
-    answer,
-    'call',
-  );
+  const implemented = implementTool(tool, { forward: () => answer, compensate: () => undefined });
+  const { job, log } = callJob(implemented, { id: 'x' });
+  const claimed = { attempt: 2, attemptNonce: 'n' };
+  const commit = await commitOf({ ...job, claimed }, answer, 'call');
   return { commit, lines: log.lines };
 }
 
